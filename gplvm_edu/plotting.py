@@ -1,0 +1,76 @@
+"""One look for the whole course: one style, a colour-blind-safe palette, one marker per class.
+
+Needs the ``plot`` extra (matplotlib). Every function draws into axes that the caller owns and returns them;
+none of them calls pyplot, so they serve notebooks, scripts and widgets alike.
+"""
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: distinct for the common forms of colour blindness and in grey.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666", "#000000", "#B8A800")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
+ACCENT, QUIET = "#D55E00", "#8a8a8a"
+
+STYLE = {
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+    "axes.grid": False,
+    "legend.frameon": False,
+    "image.cmap": "gray_r",
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+}
+
+
+def use_style():
+    """Make the course's look the default of this session (first code cell of each chapter)."""
+    matplotlib.rcParams.update(STYLE)
+
+
+def new_figure(n_rows=1, n_columns=1, size=(7.0, 3.2), **gridspec):
+    """A figure outside pyplot, in the course's style: ``fig, axes = new_figure(1, 2)``.
+
+    Examples
+    --------
+    >>> fig, axes = new_figure(1, 2)
+    >>> len(axes)
+    2
+    """
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=size)
+        axes = figure.subplots(n_rows, n_columns, **gridspec)
+    return figure, axes
+
+
+def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend=True):
+    """Scatter the first two latent dimensions (or one against its index), one marker per class.
+
+    Examples
+    --------
+    >>> fig, axes = new_figure()
+    >>> len(scatter_classes(axes, np.eye(4, 2), [0, 0, 1, 1]).collections)
+    2
+    """
+    X = np.asarray(X)
+    target = np.zeros(len(X), int) if target is None else np.asarray(target)
+    horizontal, vertical = (X[:, 0], X[:, 1]) if X.shape[1] > 1 else (np.arange(len(X)), X[:, 0])
+    for k, label in enumerate(np.unique(target)):
+        chosen = target == label
+        axes.scatter(
+            horizontal[chosen], vertical[chosen], s=size, alpha=alpha, linewidths=0,
+            color=PALETTE[k % len(PALETTE)], marker=MARKERS[k % len(MARKERS)],
+            label=str(label if names is None else names[int(label)]),
+        )
+    two = X.shape[1] > 1
+    axes.set(xlabel="latent dimension 1" if two else "point", ylabel="latent dimension 2" if two else "latent dimension 1")
+    if legend and len(np.unique(target)) > 1:
+        axes.legend(loc="best", fontsize="small", handletextpad=0.2, borderpad=0.2)
+    return axes
