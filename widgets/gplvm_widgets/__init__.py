@@ -1,0 +1,4 @@
+"""The explorers of the course, one for each chapter: import `explore_NAME` and show it in a notebook."""
+from .ppca import explore_ppca
+
+__all__ = ["explore_ppca"]

@@ -1,0 +1,138 @@
+"""Expectation-maximisation for linear-Gaussian models: missing values, and a noise level per column.
+
+One E-step and one M-step serve PPCA and factor analysis; they differ in the last line of the M-step.
+NaN means "not observed". The mean is a parameter like the weights: with gaps, the column means are not its
+maximum likelihood estimate.
+"""
+from typing import NamedTuple
+
+import numpy as np
+
+
+class LinearGaussian(NamedTuple):
+    """Parameters of y = W x + mean + noise: weights (D, q), mean (D,), noise variances (D,)."""
+
+    weights: np.ndarray
+    mean: np.ndarray
+    noise: np.ndarray
+
+
+class Posterior(NamedTuple):
+    """What the E-step knows of each row: means (N, q), covariances (N, q, q), log densities (N,)."""
+
+    means: np.ndarray
+    covariances: np.ndarray
+    log_densities: np.ndarray
+
+
+def e_step(Y, parameters):
+    r"""Posterior of each latent point given the entries of its row that were observed.
+
+    .. math:: G_n = I + W_O^\top \Psi_O^{-1} W_O, \quad b_n = W_O^\top \Psi_O^{-1} (y_n - \mu)_O, \quad
+              p(x_n \mid y_{nO}) = N(G_n^{-1} b_n,\ G_n^{-1})
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        NaN where nothing was observed; O stands for the columns that were.
+    parameters : LinearGaussian
+
+    Returns
+    -------
+    Posterior
+        With the log density of the observed part of each row, equation (1.22).
+
+    Notes
+    -----
+    Costs O(N D q^2 + N q^3); the rows of W are weighted by the pattern of gaps in one matrix product.
+    Chapter 1, equations (1.20) to (1.22).
+
+    Examples
+    --------
+    >>> model = LinearGaussian(np.ones((2, 1)), np.zeros(2), np.ones(2))
+    >>> e_step(np.array([[3.0, 3.0], [3.0, np.nan]]), model).means.ravel()       # 6/3 and 3/2
+    array([2. , 1.5])
+    """
+    W, mu, psi = parameters
+    N, (D, q) = len(Y), W.shape
+    O = ~np.isnan(Y)                                                             # (N, D)
+    R = np.where(O, Y - mu, 0.0)
+    pairs = (W[:, :, None] * W[:, None, :]).reshape(D, q * q)
+    G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)                         # (1.20)  (N, q, q)
+    b = (R / psi) @ W                                                            # (1.20)  (N, q)
+    covariances = np.linalg.inv(G)
+    means = np.einsum("nij,nj->ni", covariances, b)                              # (1.21)  (N, q)
+    misfit = np.sum(R**2 / psi, axis=1) - np.sum(b * means, axis=1)
+    log_det = O @ np.log(psi) + np.linalg.slogdet(G)[1]
+    log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)    # (1.22)  (N,)
+    return Posterior(means, covariances, log_densities)
+
+
+def m_step(Y, posterior, same_noise):
+    r"""The weights, mean and noise that maximise the expected log likelihood of the observed entries.
+
+    .. math:: [w_d\ \mu_d] = \Big(\sum_{n \in O_d} \langle \tilde x_n \tilde x_n^\top \rangle\Big)^{-1}
+              \sum_{n \in O_d} \langle \tilde x_n \rangle\, y_{nd}, \qquad \tilde x = (x, 1)
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+    posterior : Posterior
+    same_noise : bool
+        True: one noise variance for all columns (PPCA). False: one for each (factor analysis).
+
+    Returns
+    -------
+    LinearGaussian
+
+    Notes
+    -----
+    Costs O(N D q^2 + D q^3): each column is a small regression on the expected latent points.
+    Chapter 1, equations (1.23) to (1.25).
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0], [0.0]])
+    >>> certain = Posterior(X, np.zeros((3, 1, 1)), None)
+    >>> m_step(2 * X + 5, certain, same_noise=True).weights
+    array([[2.]])
+    """
+    O = ~np.isnan(Y)
+    Y = np.where(O, Y, 0.0)
+    N, D = Y.shape
+    Xt = np.column_stack([posterior.means, np.ones(N)])                          # (N, q+1)
+    q1 = Xt.shape[1]
+    XX = Xt[:, :, None] * Xt[:, None, :]
+    XX[:, :-1, :-1] += posterior.covariances                                     # <x x'>  (N, q+1, q+1)
+    A = (O.T.astype(float) @ XX.reshape(N, q1 * q1)).reshape(D, q1, q1)
+    B = Y.T @ Xt                                                                 # (D, q+1)
+    W = np.linalg.solve(A, B[:, :, None])[:, :, 0]                               # (1.23)  (D, q+1)
+    counts = O.sum(axis=0)
+    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * B, axis=1), 0.0)      # (D,)
+    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts    # (1.24), (1.25)
+    return LinearGaussian(W[:, :-1], W[:, -1], psi)
+
+
+def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0):
+    """Generator of (parameters, log likelihood) pairs, the start included; the likelihood never falls.
+
+    Notes
+    -----
+    `noise_floor` bounds every noise variance from below: in factor analysis a column that its factors explain
+    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.20) to (1.25).
+
+    Examples
+    --------
+    >>> Y = np.array([[1.0, 2.0], [2.0, 4.5], [3.0, np.nan]])
+    >>> start = LinearGaussian(np.ones((2, 1)), np.zeros(2), np.ones(2))
+    >>> values = [value for _, value in em_iterates(Y, start, max_iter=3)]
+    >>> len(values), bool(np.all(np.diff(values) > 0))
+    (4, True)
+    """
+    parameters = start
+    for iteration in range(max_iter + 1):
+        posterior = e_step(Y, parameters)
+        yield parameters, float(np.sum(posterior.log_densities))
+        if iteration < max_iter:
+            W, mu, psi = m_step(Y, posterior, same_noise)
+            parameters = LinearGaussian(W, mu, np.maximum(psi, noise_floor))

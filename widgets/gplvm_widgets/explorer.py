@@ -1,0 +1,324 @@
+"""The common base of all explorers: controls around one picture, and nothing that a reader can't see.
+
+A topic writes three things: a `panel` that draws one Figure for one setting of the controls (a plain function,
+tested as such), the controls, and the `code` that reproduces a setting without the widget. The base wires them:
+strip kernel/start/size, redraw, clicks, Run/Stop with progress, question buttons, Show the code, errors, and the
+picture that stays behind in a page without a kernel.
+"""
+import asyncio
+import base64
+import html
+import io
+import time
+import traceback
+from typing import NamedTuple
+
+import anywidget
+import ipywidgets as W
+import numpy as np
+import traitlets
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+FRAME_SECONDS = 0.08        # while Run is going, at most one picture in this time
+STRIP = {
+    "kernel": "which covariance?",
+    "start": "which starting point?",
+    "size": "how many dimensions or points?",
+}
+
+ESM = r"""
+function render({ model, el }) {
+  const picture = document.createElement("img");
+  picture.className = "gplvm-picture";
+  picture.draggable = false;
+  picture.tabIndex = 0;
+  picture.style.cssText = "max-width:100%;height:auto;touch-action:none;user-select:none";
+  picture.style.width = model.get("width") + "px";
+  el.appendChild(picture);
+  let shown = null, waiting = null, busy = false, count = 0;
+
+  function paint() {                       // decode off the page first, so that nothing flickers
+    const url = URL.createObjectURL(new Blob([model.get("png")], { type: "image/png" }));
+    const next = new Image();
+    next.onload = () => {
+      picture.src = url;
+      if (shown) URL.revokeObjectURL(shown);
+      shown = url;
+    };
+    next.src = url;
+    picture.alt = model.get("alt");
+  }
+  function send(point) {
+    busy = true;
+    model.set("pointer", [point[0], point[1], ++count]);
+    model.save_changes();
+  }
+  function report(event) {
+    const box = picture.getBoundingClientRect();
+    const point = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
+    if (busy) waiting = point; else send(point);
+  }
+  picture.addEventListener("pointerdown", (event) => {
+    picture.setPointerCapture(event.pointerId);
+    report(event);
+    event.preventDefault();
+  });
+  picture.addEventListener("pointermove", (event) => { if (event.buttons) report(event); });
+  model.on("change:answered", () => {      // the kernel has dealt with one position: send the newest, drop the rest
+    busy = false;
+    if (waiting) { const point = waiting; waiting = null; send(point); }
+  });
+  model.on("change:png", paint);
+  model.on("change:clickable", () => { picture.style.cursor = model.get("clickable") ? "crosshair" : "default"; });
+  picture.style.cursor = model.get("clickable") ? "crosshair" : "default";
+  paint();
+}
+export default { render };
+"""
+
+
+class Picture(anywidget.AnyWidget):
+    """A PNG that reports where the reader points: `pointer` is (x, y, count) in fractions of the figure."""
+
+    _esm = ESM
+    png = traitlets.Bytes(b"").tag(sync=True)
+    alt = traitlets.Unicode("").tag(sync=True)
+    width = traitlets.Int(900).tag(sync=True)
+    clickable = traitlets.Bool(False).tag(sync=True)
+    pointer = traitlets.List([0.5, 0.5, 0]).tag(sync=True)
+    answered = traitlets.Int(0).tag(sync=True)
+
+
+class Question(NamedTuple):
+    """Something to predict: the controls are set to `before`, the reader answers, then `after` and `answer` show."""
+
+    text: str
+    before: dict
+    after: dict
+    answer: str
+
+
+def render_png(figure):
+    """The figure as PNG bytes, drawn once by Agg and compressed lightly."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    buffer = io.BytesIO()
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+class Explorer(W.VBox):
+    """Controls, one picture, and the code behind it.
+
+    A subclass sets `title`, `questions` and (where one of the three strip questions has no control) `strip_notes`,
+    and writes
+
+    - `make_controls()`: {group: {name: widget}}, groups "data", "kernel", "start", "size", "more";
+    - `panel(settings, state)`: the Figure for these settings (`state` is None, or what `iterates` yielded last);
+    - `code(settings)`: source text that computes the same without the widget.
+
+    It may write `iterates(settings)`, a generator of (share done, state) for Run, and `click(axes, x, y)`, which
+    returns the settings that a click at data coordinates (x, y) of an axes asks for.
+    """
+
+    title = "Explorer"
+    questions = ()
+    strip_notes = {}
+    raise_errors = False        # tests set it: an error in a callback is then raised as well as shown
+
+    def __init__(self, **settings):
+        self._groups = self.make_controls()
+        self.controls = {name: w for group in self._groups.values() for name, w in group.items()}
+        self._state, self._task, self._quiet, self._figure = None, None, False, None
+        self._make_fixed_parts()
+        super().__init__(self._layout())
+        self.add_class("gplvm-explorer")
+        for name, control in self.controls.items():
+            control.add_class(f"gplvm-control-{name}")
+            control.observe(self._on_change, names="value")
+        self.picture.observe(self._on_pointer, names="pointer")
+        self.set(**settings)
+
+    # --- what a subclass may leave as it is ------------------------------------------------------------------
+    def iterates(self, settings):
+        """No optimisation to watch, unless a subclass says otherwise."""
+        return None
+
+    def click(self, axes, x, y):
+        """Nothing to point at, unless a subclass says otherwise."""
+        return {}
+
+    # --- settings --------------------------------------------------------------------------------------------
+    @property
+    def settings(self):
+        """The value of every control, by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **settings):
+        """Set several controls and redraw once; unknown names get a clear error."""
+        unknown = sorted(set(settings) - set(self.controls))
+        if unknown:
+            raise ValueError(f"{type(self).__name__} has no control named {', '.join(unknown)}; "
+                             f"its controls are {', '.join(self.controls)}.")
+        self._quiet = True
+        try:
+            for name, value in settings.items():
+                self.controls[name].value = value
+        finally:
+            self._quiet = False
+        self._controls_changed()
+
+    def _on_change(self, change):
+        if not self._quiet:
+            self._controls_changed()
+
+    def _controls_changed(self):
+        self.stop()                      # a result of the old setting is stale
+        self._state = None
+        self.redraw()
+
+    # --- drawing ---------------------------------------------------------------------------------------------
+    def redraw(self):
+        """Draw the panel for the current settings; an error is shown in the widget, never swallowed."""
+        try:
+            self._figure = self.panel(self.settings, self._state)
+            self.picture.png = render_png(self._figure)
+            self.picture.alt = f"{self.title}: " + ", ".join(f"{k} = {v}" for k, v in self.settings.items())
+            if self.code_button.value:
+                self._show_code()
+            self.error_box.value = ""
+        except Exception as error:
+            self._show_error(error)
+
+    def _show_error(self, error):
+        trace = html.escape("".join(traceback.format_exception(error)))
+        self.error_box.value = (
+            f"<b>{html.escape(type(error).__name__)}:</b> {html.escape(str(error))}"
+            f"<details><summary>where</summary><pre>{trace}</pre></details>")
+        if self.raise_errors:
+            raise error
+
+    def _on_pointer(self, change):
+        fraction, count = np.array(change["new"][:2]), change["new"][2]
+        try:
+            place = fraction * self._figure.bbox.size
+            for axes in self._figure.axes:
+                if axes.bbox.contains(*place):
+                    wanted = self.click(axes, *axes.transData.inverted().transform(place))
+                    if wanted:
+                        self.set(**wanted)
+        except Exception as error:
+            self._show_error(error)
+        finally:
+            self.picture.answered = count
+
+    # --- Run and Stop ----------------------------------------------------------------------------------------
+    def run_now(self, max_steps=None):
+        """Run to the end (or for some steps) here and now: what Run does, without an event loop."""
+        for step, (share, state) in enumerate(self.iterates(self.settings)):
+            self.progress.value, self._state = share, state
+            if max_steps is not None and step + 1 >= max_steps:
+                break
+        self.redraw()
+
+    def run(self, button=None):
+        """Start the optimisation in the background; controls stay alive, moving one stops it."""
+        self.stop()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        self.run_button.disabled, self.stop_button.disabled = True, False
+
+    def stop(self, button=None):
+        """Stop a running optimisation between two of its steps; the newest picture stays."""
+        if self._task is not None:
+            self._task.cancel()
+        self._end_run()
+
+    async def _run(self):
+        drawn = 0.0
+        try:
+            for share, state in self.iterates(self.settings):
+                self.progress.value, self._state = share, state
+                if time.monotonic() - drawn > FRAME_SECONDS:
+                    self.redraw()
+                    drawn = time.monotonic()
+                await asyncio.sleep(0)
+            self.redraw()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._show_error(error)
+        self._end_run()
+
+    def _end_run(self):
+        self._task = None
+        self.run_button.disabled, self.stop_button.disabled = False, True
+
+    # --- code and questions ----------------------------------------------------------------------------------
+    def _show_code(self, change=None):
+        if self.code_button.value:
+            text = html.escape(self.code(self.settings))
+            self.code_box.value = f"<pre class='gplvm-code' style='line-height:1.35'>{text}</pre>"
+        self.code_box.layout.display = "" if self.code_button.value else "none"
+
+    def ask(self, number):
+        """Set the controls for question `number` (from 1) and show it, the answer still hidden."""
+        self._asked = self.questions[number - 1]
+        self.set(**self._asked.before)
+        self.question_box.value = f"<b>{number}.</b> {self._asked.text} <i>Predict first, then reveal.</i>"
+        self.reveal_button.layout.display = ""
+
+    def reveal(self, button=None):
+        """Move the controls to the answer of the question asked last, and say why."""
+        self.set(**self._asked.after)
+        self.question_box.value += f"<br>{self._asked.answer}"
+        self.reveal_button.layout.display = "none"
+
+    # --- parts and layout ------------------------------------------------------------------------------------
+    def _make_fixed_parts(self):
+        can_click = type(self).click is not Explorer.click
+        self.picture = Picture(clickable=can_click)
+        self.error_box = W.HTML().add_class("gplvm-error")
+        self.code_button = W.ToggleButton(description="Show the code", icon="code", tooltip="The lines behind this picture")
+        self.code_button.observe(self._show_code, names="value")
+        self.code_box = W.HTML(layout=W.Layout(display="none"))
+        self.run_button = W.Button(description="Run", icon="play", layout=W.Layout(width="80px"))
+        self.stop_button = W.Button(description="Stop", icon="stop", disabled=True, layout=W.Layout(width="80px"))
+        self.run_button.on_click(self.run)
+        self.stop_button.on_click(self.stop)
+        self.progress = W.FloatProgress(min=0.0, max=1.0, layout=W.Layout(width="150px"))
+        self.question_box = W.HTML().add_class("gplvm-question")
+        self.reveal_button = W.Button(description="Reveal", icon="eye", layout=W.Layout(display="none", width="100px"))
+        self.reveal_button.on_click(self.reveal)
+        self.question_buttons = []
+        for number in range(1, len(self.questions) + 1):
+            button = W.Button(description=f"Question {number}", layout=W.Layout(width="105px"))
+            button.on_click(lambda _, number=number: self.ask(number))
+            self.question_buttons.append(button)
+
+    def _layout(self):
+        rows = [W.HTML(f"<b>{self.title}</b>")]
+        if self._groups.get("data"):
+            rows.append(W.HBox(list(self._groups["data"].values()), layout=W.Layout(flex_flow="row wrap")))
+        rows.append(W.HBox([self._strip_box(group) for group in STRIP], layout=W.Layout(flex_flow="row wrap")))
+        if self._groups.get("more"):
+            rows.append(W.HBox(list(self._groups["more"].values()), layout=W.Layout(flex_flow="row wrap")))
+        rows += [self.error_box, self.picture]
+        can_run = type(self).iterates is not Explorer.iterates
+        running = [self.run_button, self.stop_button, self.progress] if can_run else []
+        rows.append(W.HBox([*running, self.code_button, *self.question_buttons, self.reveal_button],
+                           layout=W.Layout(flex_flow="row wrap")))
+        return [*rows, self.question_box, self.code_box]
+
+    def _strip_box(self, group):
+        head = W.HTML(f"<span style='color:#666'><b>{group}</b>: {STRIP[group]}</span>")
+        inside = list(self._groups.get(group, {}).values()) or [W.HTML(self.strip_notes.get(group, "has no meaning here"))]
+        return W.VBox([head, *inside], layout=W.Layout(border="1px solid #ddd", padding="2px 6px", margin="2px"))
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, *metadata = bundle if isinstance(bundle, tuple) else (bundle,)
+        if data is not None:
+            data["text/plain"] = f"{type(self).__name__}: {self.title}"
+            data["image/png"] = base64.b64encode(self.picture.png).decode("ascii")
+        return (data, *metadata) if metadata else data
