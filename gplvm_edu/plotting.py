@@ -4,6 +4,7 @@ Needs the ``plot`` extra (matplotlib). Every function draws into axes that the c
 none of them calls pyplot, so they serve notebooks, scripts and widgets alike.
 """
 import matplotlib
+import matplotlib.patches
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -85,4 +86,37 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
     if legend and len(np.unique(target)) > 1:
         place = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if legend == "outside" else dict(loc="best")
         axes.legend(fontsize="small", handletextpad=0.2, borderpad=0.2, **place)
+    return axes
+
+
+def draw_graph(axes, nodes, edges, title=""):
+    """Draw a graphical model: black nodes are optimised, white ones integrated out, grey ones observed.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    nodes : dict
+        {name: (x, y, "optimised" | "integrated" | "observed")}.
+    edges : sequence of (parent, child)
+
+    Examples
+    --------
+    >>> fig, axes = new_figure()
+    >>> axes = draw_graph(axes, {"W": (0, 1, "optimised"), "Y": (0, 0, "observed")}, [("W", "Y")])
+    >>> len(axes.patches)                                  # two nodes and one arrow
+    3
+    """
+    fills = {"optimised": ("black", "white"), "integrated": ("white", "black"), "observed": ("#c8c8c8", "black")}
+    for name, (x, y, treatment) in nodes.items():
+        face, text = fills[treatment]
+        axes.add_patch(matplotlib.patches.Circle((x, y), 0.3, facecolor=face, edgecolor="black", zorder=2))
+        axes.text(x, y - 0.01, f"${name}$", color=text, ha="center", va="center", fontsize=13, zorder=3)
+    for parent, child in edges:
+        axes.add_patch(matplotlib.patches.FancyArrowPatch(
+            nodes[parent][:2], nodes[child][:2], arrowstyle="-|>", mutation_scale=14, color="black",
+            shrinkA=22, shrinkB=22, linewidth=1.2))
+    places = np.array([node[:2] for node in nodes.values()], float)
+    axes.set(xlim=(places[:, 0].min() - 0.5, places[:, 0].max() + 0.5),
+             ylim=(places[:, 1].min() - 0.5, places[:, 1].max() + 0.5), aspect="equal", title=title)
+    axes.set_axis_off()
     return axes

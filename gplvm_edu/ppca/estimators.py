@@ -198,7 +198,7 @@ class FactorAnalysis(_LinearGaussianModel):
         self.random_state = random_state
 
     def fit(self, Y, y=None):
-        """Maximise the likelihood of the observed entries by EM, from PPCA's solution."""
+        """Maximise the likelihood of the observed entries by EM, from PPCA's solution for standardised columns."""
         Y = self.check_data(Y)
         N, D = Y.shape
         check_components(self.n_components, N, D, D, f"a row has only {D} entries to explain")
@@ -208,9 +208,11 @@ class FactorAnalysis(_LinearGaussianModel):
             raise ValueError(f"Column {column} of Y is constant: its own noise variance would be 0 and the likelihood "
                              "infinite. Drop the column, or use PPCA, which shares one noise level (chapter 1, "
                              "\"A noise level for every column\").")
-        floor = 1e-6 * variances
-        W, self.mean_, self.noise_variance_ = self._run_em(Y, self._start(Y), same_noise=False, noise_floor=floor)
-        self.weights_ = W
+        scale = np.sqrt(variances)                       # start on standardised columns: units must not decide
+        W, mean, noise = self._start(Y / scale)
+        start = LinearGaussian(W * scale[:, None], mean * scale, noise * variances)
+        self.weights_, self.mean_, self.noise_variance_ = self._run_em(
+            Y, start, same_noise=False, noise_floor=1e-6 * variances)
         posterior = e_step(Y, self._parameters)
         self.embedding_ = posterior.means
         self.log_likelihood_ = float(np.sum(posterior.log_densities))

@@ -1,0 +1,257 @@
+"""How good is an embedding? Errors of neighbours, neighbourhoods kept, shapes and subspaces compared."""
+import numpy as np
+from scipy import linalg
+from scipy.spatial.distance import cdist
+
+BLOCK = 2**20       # distances held in memory at a time: 8 MB, so that N = 10000 needs no N x N array
+
+
+def nearest_neighbour_errors(X, target):
+    r"""Leave-one-out 1-nearest-neighbour errors: points whose nearest other point bears another label.
+
+    .. math:: \sum_n [\, t_n \ne t_{m(n)} \,], \qquad m(n) = \arg\min_{m \ne n} \|x_n - x_m\|^2
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+        The embedding, two points or more. Among equally near points, duplicates included, the first counts.
+    target : sequence (N,)
+        Labels of any kind.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    Costs O(N^2 q), as matrix products over blocks of rows. Rounding in a product can reverse ties, so the
+    points whose neighbours it can't tell apart are measured once more, by differences.
+
+    Examples
+    --------
+    >>> nearest_neighbour_errors([[0.0], [1.0], [1.1], [5.0]], ["a", "a", "b", "b"])
+    2
+    """
+    X, target = _matrix(X, "X", 2), np.asarray(target)
+    if target.shape != (len(X),):
+        raise ValueError(f"target has shape {target.shape}: it must hold a label for each of {len(X)} rows.")
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        raise ValueError("target contains NaN, which differs from every label: leave unlabelled points out.")
+    return int(np.count_nonzero(target != target[_nearest_neighbours(X)]))
+
+
+def _nearest_neighbours(X):
+    """Index of the nearest other row for every row of X, the lowest among equals."""
+    (N, q), X = X.shape, _unit(X)
+    A = X - X.mean(axis=0)
+    a2, nearest = np.sum(A**2, axis=1), np.empty(N, int)
+    left, right = np.c_[-2 * A, np.ones(N)], np.c_[A, a2].T
+    for n in _blocks(N):
+        D = left[n] @ right                                              # |a - b|^2 - |a|^2     (B, N)
+        D[np.arange(len(n)), n] = np.inf
+        nearest[n] = D.argmin(axis=1)
+        rounding = 4 * (q + 4) * np.finfo(float).eps * (a2[n] + a2.max())
+        close = D <= (D.min(axis=1) + rounding)[:, None]
+        tied = n[np.count_nonzero(close, axis=1) > 1]
+        nearest[tied] = _distances(X, tied).argmin(axis=1)
+    return nearest
+
+
+def trustworthiness(Y, X, n_neighbors=5):
+    r"""Are neighbours in the embedding neighbours in the data? 1 if all are, about 1/2 by chance.
+
+    .. math:: T(k) = 1 - \frac{2}{N k (2N - 3k - 1)} \sum_n \sum_{m \in U_k(n)} (r(n, m) - k)
+
+    r(n, m) is the rank of m by distance from n in the data, 1 for the nearest; U_k(n) are the points among
+    the k nearest to n in the embedding but not in the data.
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        The data.
+    X : ndarray (N, q)
+        Its embedding.
+    n_neighbors : int
+        k, from 1 to below N / 2.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Notes
+    -----
+    Costs O(N^2 (D + q + log N)), in blocks of rows. Equal distances are ranked by index.
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods.
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0], [1.0], [3.0], [7.0], [15.0], [31.0]])
+    >>> trustworthiness(Y, -2 * Y, n_neighbors=1)
+    1.0
+    >>> trustworthiness(Y, np.where(Y == 0, 40, Y), n_neighbors=1)      # one end put beside the other
+    0.625
+    """
+    Y, X = _unit(_matrix(Y, "Y", 3)), _unit(_matrix(X, "X", 3))
+    _demand_same_length(Y, X, "Y", "X")
+    N, k = len(Y), n_neighbors
+    if not isinstance(k, (int, np.integer)) or not 1 <= k < N / 2:
+        raise ValueError(f"n_neighbors is {k!r}: it must be a whole number from 1 to below N / 2 = {N / 2}.")
+    excess = 0
+    for n in _blocks(N):
+        order, rank = np.argsort(_distances(Y, n), axis=1, kind="stable"), np.empty((len(n), N), int)
+        np.put_along_axis(rank, order, np.arange(1, N + 1)[None], axis=1)
+        near = np.argsort(_distances(X, n), axis=1, kind="stable")[:, :k]
+        excess += int(np.sum(np.maximum(np.take_along_axis(rank, near, axis=1) - k, 0)))
+    return 1.0 - 2.0 * excess / (N * k * (2 * N - 3 * k - 1))
+
+
+def continuity(Y, X, n_neighbors=5):
+    """Are neighbours in the data neighbours in the embedding? Trustworthiness, the two exchanged.
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0], [1.0], [3.0], [7.0], [15.0], [31.0]])
+    >>> continuity(Y, Y**2, n_neighbors=2) == trustworthiness(Y**2, Y, n_neighbors=2)
+    True
+    """
+    return trustworthiness(X, Y, n_neighbors)
+
+
+def procrustes_align(A, B, scaling=True, reflection=True):
+    r"""B moved onto A by the best translation, rotation, reflection and scale.
+
+    .. math:: \min_{s, R, t} \| A - (s B R + 1 t^\top) \|_F, \qquad R^\top R = I
+
+    Parameters
+    ----------
+    A, B : ndarray (N, q)
+        Corresponding points.
+    scaling, reflection : bool
+        Whether s may differ from 1, and R have the determinant -1.
+
+    Returns
+    -------
+    ndarray (N, q)
+
+    Notes
+    -----
+    Costs O(N q^2): with A and B centred and B'A = U S V', R = U V' and s = tr S / ||B||^2.
+
+    Examples
+    --------
+    >>> A = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> np.allclose(procrustes_align(A, 3 * A[:, ::-1] + 5), A)           # reflected, larger, elsewhere
+    True
+    """
+    A, B = _matrix(A, "A", 2), _matrix(B, "B", 2)
+    _demand_same_length(A, B, "A", "B")
+    if A.shape != B.shape:
+        raise ValueError(f"A has {A.shape[1]} columns and B {B.shape[1]}: pad the narrower one with zeros.")
+    if np.all(A == A[0]) or np.all(B == B[0]):
+        name = "A" if np.all(A == A[0]) else "B"
+        raise ValueError(f"All {len(A)} points of {name} coincide: one point has no shape to compare.")
+    A0, B0 = A - A.mean(axis=0), B - B.mean(axis=0)
+    U, S, Vt = linalg.svd(B0.T @ A0)
+    if not reflection and linalg.det(U @ Vt) < 0:
+        U[:, -1], S[-1] = -U[:, -1], -S[-1]
+    s = np.sum(S) / np.sum(B0**2) if scaling else 1.0
+    return s * B0 @ (U @ Vt) + A.mean(axis=0)
+
+
+def procrustes_distance(A, B, scaling=True, reflection=True):
+    r"""What is left between A and B after :func:`procrustes_align`, relative to the spread of A.
+
+    .. math:: \min_{s, R, t} \| A - (s B R + 1 t^\top) \|_F \,/\, \| A - 1 \bar a^\top \|_F
+
+    It is 0 for equal shapes; with scaling it is symmetric in A and B, and 1 at most.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> round(procrustes_distance(square, 7 * square + 2), 3)
+    0.0
+    >>> round(procrustes_distance(square, square * [1, 0]), 3)             # flattened
+    0.707
+    """
+    aligned = procrustes_align(A, B, scaling, reflection)
+    A = np.asarray(A, dtype=float)
+    return float(linalg.norm(A - aligned) / linalg.norm(A - A.mean(axis=0)))
+
+
+def subspace_angle(A, B):
+    r"""The largest principal angle between the column spaces of A and B, in radians.
+
+    .. math:: \sin\theta = \| (I - Q_A Q_A^\top) Q_B \|_2, \qquad \cos\theta = \sigma_{\min}(Q_A^\top Q_B)
+
+    with orthonormal bases Q_A and Q_B, of which Q_B has no more columns than Q_A.
+
+    Parameters
+    ----------
+    A, B : ndarray (D, q) and ndarray (D, p)
+        Their columns need not be independent.
+
+    Returns
+    -------
+    float
+        From 0, where one space contains the other, to pi / 2.
+
+    Notes
+    -----
+    Costs O(D (q + p)^2). An arccos can't see angles below 1e-8; the arctan2 of sine and cosine sees all.
+
+    Examples
+    --------
+    >>> round(subspace_angle([[1.0], [0.0]], [[1.0], [1.0]]) * 180 / np.pi, 6)
+    45.0
+    >>> round(subspace_angle([[1.0], [0.0]], [[1.0], [1e-12]]) * 1e12, 3)
+    1.0
+    """
+    A, B = _unit(_matrix(A, "A", 1)), _unit(_matrix(B, "B", 1))
+    _demand_same_length(A, B, "A", "B")
+    if not (A.any() and B.any()):
+        raise ValueError(f"{'B' if A.any() else 'A'} contains zeros alone: it spans no space.")
+    Q_B, Q_A = sorted((linalg.orth(A), linalg.orth(B)), key=lambda Q: Q.shape[1])
+    C = Q_A.T @ Q_B
+    return float(np.arctan2(linalg.svdvals(Q_B - Q_A @ C).max(), linalg.svdvals(C).min()))
+
+
+def _distances(X, n):
+    """Squared distances of the rows n of X from all rows, by differences; infinite from themselves."""
+    D = cdist(X[n], X, "sqeuclidean")
+    D[np.arange(len(n)), n] = np.inf
+    return D
+
+
+def _blocks(N):
+    """The indices 0 to N - 1 in pieces of about BLOCK / N."""
+    return np.array_split(np.arange(N), -(-N * N // BLOCK))
+
+
+def _unit(X):
+    """X over a power of two near its largest element: exact, and its squares can't overflow."""
+    return np.ldexp(X, -np.frexp(np.max(np.abs(X)))[1])
+
+
+def _matrix(X, name, min_rows):
+    """X as a matrix of finite floats, or an error that says what it was."""
+    try:
+        if np.iscomplexobj(X):
+            raise TypeError("these are complex")
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a matrix of real numbers: {error}.") from None
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ValueError(f"{name} has shape {X.shape}: it must be a matrix, one row for each point. Points "
+                         f"with one coordinate make a single column, {name}.reshape(-1, 1).")
+    if len(X) < min_rows:
+        raise ValueError(f"{name} has {len(X)} rows: at least {min_rows} are needed.")
+    if not np.all(np.isfinite(X)):
+        n = np.flatnonzero(~np.all(np.isfinite(X), axis=1))[0]
+        raise ValueError(f"{name} is not finite in row {n}: leave such rows out, or fill them in first.")
+    return X
+
+
+def _demand_same_length(A, B, name_A, name_B):
+    if len(A) != len(B):
+        raise ValueError(f"{name_A} has {len(A)} rows and {name_B} has {len(B)}: they must correspond.")

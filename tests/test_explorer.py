@@ -1,0 +1,195 @@
+"""The common base of the explorers, through its traits and without a browser."""
+import asyncio
+
+import ipywidgets as W
+import numpy as np
+import pytest
+
+from gplvm_edu.plotting import new_figure
+from gplvm_widgets.explorer import Explorer, Question, render_png
+from gplvm_widgets.source import show_source, source_without_docstring
+
+pytestmark = pytest.mark.widget
+
+
+class Toy(Explorer):
+    """One slider, one line, a run of five steps, a panel that breaks at level 9."""
+
+    title = "Toy"
+    questions = (Question("What happens at 3?", {"level": 1}, {"level": 3}, "The line is steeper."),)
+    strip_notes = {"start": "A line has no start."}
+    drawn = 0
+
+    def make_controls(self):
+        return {"kernel": {"level": W.IntSlider(1, 0, 9)}, "size": {"n": W.IntSlider(5, 2, 9)}}
+
+    def panel(self, settings, state):
+        if settings["level"] == 9:
+            raise ZeroDivisionError("level 9 is <out> of reach")
+        self.drawn += 1
+        figure, axes = new_figure(size=(3, 2))
+        axes.plot(np.arange(settings["n"]), settings["level"] * np.arange(settings["n"]) + (state or 0))
+        axes.set_gid("line")
+        return figure
+
+    def code(self, settings):
+        return f"level = {settings['level']}\nn = {settings['n']}\n"
+
+    def iterates(self, settings):
+        for step in range(5):
+            yield (step + 1) / 5, float(step)
+
+    def click(self, axes, x, y):
+        return {"level": int(round(y))} if axes.get_gid() == "line" else {}
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return Toy()
+
+
+def test_a_control_that_moves_changes_the_picture_and_back_again(toy):
+    first = toy.picture.png
+    toy.controls["level"].value = 4
+    second = toy.picture.png
+    toy.controls["level"].value = 1
+    assert first != second and toy.picture.png == first
+    assert first.startswith(b"\x89PNG")
+
+
+def test_several_controls_are_set_with_one_redraw(toy):
+    before = toy.drawn
+    toy.set(level=3, n=7)
+    assert toy.drawn == before + 1 and toy.settings == {"level": 3, "n": 7}
+
+
+def test_an_unknown_control_is_named(toy):
+    with pytest.raises(ValueError, match="no control named colour.*level, n"):
+        toy.set(colour=3)
+
+
+def test_an_error_is_shown_to_the_reader_and_raised_in_tests(toy, monkeypatch):
+    with pytest.raises(ZeroDivisionError):
+        toy.set(level=9)
+    monkeypatch.setattr(Explorer, "raise_errors", False)
+    picture = toy.picture.png
+    toy.set(n=4)
+    assert "level 9 is &lt;out&gt; of reach" in toy.error_box.value and "panel" in toy.error_box.value
+    assert toy.picture.png == picture
+    toy.set(level=2)
+    assert toy.error_box.value == "" and toy.picture.png != picture
+
+
+def test_run_goes_to_the_end_reports_progress_and_draws_the_last_state(toy):
+    async def go():
+        toy.run()
+        assert toy.run_button.disabled and not toy.stop_button.disabled
+        await toy._task
+
+    still = toy.picture.png
+    asyncio.run(go())
+    assert toy.progress.value == 1.0 and toy._state == 4.0 and toy.picture.png != still
+    assert toy.stop_button.disabled and not toy.run_button.disabled
+
+
+def test_stop_ends_a_run_between_two_steps(toy):
+    async def go():
+        toy.run()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        toy.stop()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(go())
+    assert 0 < toy.progress.value < 1 and toy._task is None
+
+
+def test_moving_a_control_drops_a_stale_run(toy):
+    async def go():
+        toy.run()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        toy.set(level=2)
+        await asyncio.sleep(0.05)
+
+    asyncio.run(go())
+    assert toy._state is None and toy.progress.value < 1
+
+
+def test_an_error_inside_a_run_is_shown(toy, monkeypatch):
+    monkeypatch.setattr(Explorer, "raise_errors", False)
+
+    def broken(settings):
+        yield 0.5, 1.0
+        raise FloatingPointError("the optimiser fell off")
+
+    toy.iterates = broken
+
+    async def go():
+        toy.run()
+        await toy._task
+
+    asyncio.run(go())
+    assert "the optimiser fell off" in toy.error_box.value and not toy.run_button.disabled
+
+
+def test_a_click_reaches_the_axes_in_data_coordinates(toy):
+    figure = toy._figure
+    place = figure.axes[0].transData.transform([2.0, 3.0]) / figure.bbox.size
+    toy.picture.pointer = [*place, 1]
+    assert toy.settings["level"] == 3 and toy.picture.answered == 1
+    toy.picture.pointer = [0.001, 0.001, 2]             # outside the axes: acknowledged, nothing changes
+    assert toy.settings["level"] == 3 and toy.picture.answered == 2
+
+
+def test_a_question_sets_the_scene_and_reveals_its_answer_on_demand(toy):
+    toy.question_buttons[0].click()
+    assert toy.settings["level"] == 1 and "What happens at 3?" in toy.question_box.value
+    assert "steeper" not in toy.question_box.value
+    toy.reveal_button.click()
+    assert toy.settings["level"] == 3 and "steeper" in toy.question_box.value
+
+
+def test_show_the_code_follows_the_controls(toy):
+    assert toy.code_box.layout.display == "none"
+    toy.code_button.value = True
+    assert "level = 1" in toy.code_box.value and toy.code_box.layout.display != "none"
+    toy.set(level=4)
+    assert "level = 4" in toy.code_box.value
+    toy.code_button.value = False
+    assert toy.code_box.layout.display == "none"
+
+
+def test_a_page_without_a_kernel_gets_the_picture(toy):
+    bundle = toy._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"] == "Toy: Toy"
+    import base64
+    assert base64.b64decode(data["image/png"]) == toy.picture.png
+
+
+def test_the_strip_says_why_a_control_is_missing(toy):
+    def texts(widget):
+        own = [widget.value] if isinstance(widget, W.HTML) else []
+        return own + [t for child in getattr(widget, "children", ()) for t in texts(child)]
+
+    everything = " ".join(texts(toy))
+    assert "A line has no start." in everything
+    assert all(f"<b>{group}</b>" in everything for group in ("kernel", "start", "size"))
+
+
+def test_render_png_has_the_size_of_the_figure():
+    from io import BytesIO
+
+    from PIL import Image
+    figure, _ = new_figure(size=(3, 2))
+    assert Image.open(BytesIO(render_png(figure))).size == (300, 200)
+
+
+def test_show_source_keeps_labels_and_leaves_out_the_docstring():
+    from gplvm_edu.ppca import log_likelihood
+    text = source_without_docstring(log_likelihood)
+    assert "# (1.5)" in text and "# (1.4)" in text and '"""' not in text
+    assert "def log_likelihood" in show_source(log_likelihood).data

@@ -1,0 +1,638 @@
+"""Chapter 1: PPCA, its dual and factor analysis, each claim computed a second way."""
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+from sklearn import decomposition
+from sklearn.utils.estimator_checks import check_estimator
+
+from gplvm_edu import PPCA, DualPPCA, FactorAnalysis
+from gplvm_edu.base import expected_failed_checks
+from gplvm_edu.linalg import centre
+from gplvm_edu.metrics import subspace_angle
+from gplvm_edu.optimise import check_gradient
+from gplvm_edu.ppca import (LinearGaussian, Posterior, dual_gradient, dual_transform, e_step, em_iterates,
+                            latent_posterior, log_likelihood, m_step, maximal_log_likelihood,
+                            maximum_likelihood, principal_axes, sample_ppca)
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+quick = settings(deadline=None, max_examples=30)
+
+
+@st.composite
+def problems(draw, tall=None):
+    """Centred data (N, D), weights (D, q), a noise variance; N > D and N < D both occur."""
+    N, D = draw(st.integers(4, 25)), draw(st.integers(3, 12))
+    q = draw(st.integers(1, min(N - 2, D - 1, 4)))
+    scale = 10.0 ** draw(st.integers(-3, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    W = scale * rng.standard_normal((D, q))
+    Y = rng.standard_normal((N, q)) @ W.T + 0.3 * scale * rng.standard_normal((N, D))
+    return centre(Y)[0], W, draw(st.floats(0.05, 2.0)) * scale**2
+
+
+def with_gaps(Y, share, seed=0):
+    """Y with a share of its entries missing, no column emptied."""
+    rng = np.random.default_rng(seed)
+    gaps = rng.random(Y.shape) < share
+    gaps[0] = False
+    return np.where(gaps, np.nan, Y)
+
+
+# --- the likelihood and its maximum --------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_likelihood_is_the_brute_force_gaussian(problem):
+    Y, W, s2 = problem
+    expected = multivariate_normal(cov=W @ W.T + s2 * np.eye(len(W))).logpdf(Y).sum()
+    assert_allclose(log_likelihood(Y, W, s2), expected, rtol=1e-8)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_dual_likelihood_is_the_brute_force_gaussian_over_columns(problem):
+    Y, W, s2 = problem
+    X = latent_posterior(Y, W, s2)[0] + 0.1
+    K = X @ X.T + s2 * np.eye(len(Y))
+    expected = multivariate_normal(cov=K).logpdf(Y.T).sum()
+    assert_allclose(log_likelihood(Y.T, X, s2), expected, rtol=1e-8)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_closed_form_attains_the_formula_for_the_maximum(problem):
+    Y, W, _ = problem
+    N, D, q = *Y.shape, W.shape[1]
+    W, s2 = maximum_likelihood(Y, q)
+    eigenvalues = np.sort(np.linalg.eigvalsh(Y.T @ Y / N))[::-1]
+    assert_allclose(log_likelihood(Y, W, s2), maximal_log_likelihood(eigenvalues, q, N, D), rtol=1e-8)
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 2**32 - 1))
+@quick
+def test_no_nearby_parameters_do_better_than_the_closed_form(problem, seed):
+    Y, W, _ = problem
+    rng = np.random.default_rng(seed)
+    for data in (Y, Y.T):
+        W_hat, s2 = maximum_likelihood(data, W.shape[1])
+        best = log_likelihood(data, W_hat, s2)
+        for size in (1e-3, 1e-1):
+            nearby = W_hat + size * np.sqrt(s2) * rng.standard_normal(W_hat.shape)
+            assert log_likelihood(data, nearby, s2 * np.exp(size * rng.standard_normal())) <= best + 1e-9 * abs(best)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_stationarity_S_Cinv_W_equals_W(problem):
+    Y, W, _ = problem
+    W, s2 = maximum_likelihood(Y, W.shape[1])
+    S, C = Y.T @ Y / len(Y), W @ W.T + s2 * np.eye(len(W))
+    assert_allclose(S @ np.linalg.solve(C, W), W, atol=1e-8 * np.abs(W).max())
+
+
+@pytest.mark.identity
+@given(problems(), st.floats(-np.pi, np.pi))
+@quick
+def test_a_rotation_of_the_latent_space_changes_nothing(problem, angle):
+    Y, W, s2 = problem
+    R = np.eye(W.shape[1])
+    if len(R) > 1:
+        R[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    else:
+        R[0, 0] = -1.0
+    assert_allclose(log_likelihood(Y, W @ R, s2), log_likelihood(Y, W, s2), rtol=1e-10)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_both_eigenproblems_give_the_same_axes(problem):
+    Y, W, _ = problem
+    for data in (Y, Y.T):
+        lam, V = principal_axes(data)
+        s = np.linalg.svd(data, compute_uv=False)
+        assert_allclose(lam, s**2 / len(data), atol=1e-10 * s[0] ** 2)
+        q = W.shape[1]
+        assert_allclose(data.T @ (data @ V[:, :q]) / len(data), V[:, :q] * lam[:q], atol=1e-8 * lam[0])
+        assert_allclose(V[:, :q].T @ V[:, :q], np.eye(q), atol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_ppca_and_its_dual_share_the_subspace_and_nothing_more(problem):
+    Y, W, _ = problem
+    N, D, q = *Y.shape, W.shape[1]
+    primal, dual = PPCA(q).fit(Y), DualPPCA(q).fit(Y)
+    assert subspace_angle(primal.weights_, dual.weight_means_) < 1e-6
+    assert subspace_angle(primal.embedding_, dual.embedding_) < 1e-6
+    discarded = np.sum(np.linalg.svd(Y, compute_uv=False)[q:] ** 2)
+    assert_allclose(primal.noise_variance_, discarded / (N * (D - q)), rtol=1e-8)
+    assert_allclose(dual.noise_variance_, discarded / (D * (N - q)), rtol=1e-8)
+
+
+@pytest.mark.identity
+def test_the_two_maximal_likelihoods_differ():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((5, 2)), 0.2, 30, random_state=1)
+    primal, dual = PPCA(2).fit(Y), DualPPCA(2).fit(Y)
+    assert abs(primal.log_likelihood_ - dual.log_likelihood_) > 1.0
+    assert abs(np.log(primal.noise_variance_ / dual.noise_variance_)) > 0.1
+
+
+@pytest.mark.identity
+def test_the_misprinted_exponent_of_section_2_3_is_no_stationary_point():
+    Y = centre(np.random.default_rng(0).standard_normal((12, 6)))[0]
+    X, s2 = maximum_likelihood(Y.T, 2)
+    lam, U = principal_axes(Y.T)
+    printed = U[:, :2] * (lam[:2] - s2) ** -0.5
+    assert np.abs(dual_gradient(Y, X, s2)).max() < 1e-10
+    assert np.abs(dual_gradient(Y, printed, s2)).max() > 0.1
+    assert log_likelihood(Y.T, printed, s2) < log_likelihood(Y.T, X, s2) - 0.1
+
+
+@pytest.mark.gradient
+@given(problems())
+@quick
+def test_the_dual_gradient_against_central_differences(problem):
+    Y, W, s2 = problem
+    unit = np.sqrt(s2)                      # measure X in units of the noise, so that steps have a sensible size
+
+    def value_and_gradient(x):
+        X = unit * x.reshape(len(Y), -1)
+        return log_likelihood(Y.T, X, s2), unit * dual_gradient(Y, X, s2).ravel()
+
+    assert check_gradient(value_and_gradient, latent_posterior(Y, W, s2)[0].ravel() + 0.1) < 1e-6
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_posterior_is_the_conditional_of_the_joint_gaussian(problem):
+    Y, W, s2 = problem
+    C = W @ W.T + s2 * np.eye(len(W))
+    means, covariance = latent_posterior(Y, W, s2)
+    assert_allclose(means, np.linalg.solve(C, Y.T).T @ W, atol=1e-8 * max(1, np.abs(means).max()))
+    assert_allclose(covariance, np.eye(W.shape[1]) - W.T @ np.linalg.solve(C, W), atol=1e-8)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_dual_returns_its_training_points_to_their_places(problem):
+    Y, W, _ = problem
+    model = DualPPCA(W.shape[1]).fit(Y)
+    assert_allclose(model.transform(Y), model.embedding_, atol=1e-7 * np.abs(model.embedding_).max())
+
+
+@pytest.mark.identity
+def test_dual_transform_minimises_the_expected_squared_error():
+    rng = np.random.default_rng(0)
+    W, Sigma = rng.standard_normal((6, 2)), np.array([[0.3, 0.1], [0.1, 0.2]])
+    y = W @ [1.0, -0.5] + 0.3 * rng.standard_normal(6)
+    draws = W + rng.multivariate_normal(np.zeros(2), Sigma, size=(50_000, 6))
+    x = dual_transform(y[None], W, Sigma)[0]
+    second, cross = np.mean(draws.transpose(0, 2, 1) @ draws, axis=0), np.mean(draws, axis=0).T @ y
+    assert_allclose(x, np.linalg.solve(second, cross), rtol=0.02)
+
+
+@pytest.mark.identity
+def test_a_fixed_noise_level_switches_off_axes_below_it():
+    Y = centre(np.random.default_rng(0).standard_normal((200, 4)) * [3.0, 2.0, 1.0, 0.5])[0]
+    W, s2 = maximum_likelihood(Y, 3, noise_variance=2.0)
+    assert s2 == 2.0
+    assert_allclose(np.count_nonzero(np.linalg.norm(W, axis=0)), 2)
+    rng = np.random.default_rng(1)
+    best = log_likelihood(Y, W, s2)
+    assert all(log_likelihood(Y, W + 0.05 * rng.standard_normal(W.shape), s2) < best for _ in range(20))
+
+
+# --- EM: missing values and unequal noise --------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems(), st.floats(0.0, 0.5), st.booleans())
+@quick
+def test_e_step_is_the_conditional_gaussian_of_what_was_observed(problem, share, equal_noise):
+    Y, W, s2 = problem
+    D, q = W.shape
+    psi = np.full(D, s2) if equal_noise else s2 * (0.5 + np.arange(D) / D)
+    mu = 0.3 * W[:, 0]
+    Y = with_gaps(Y, share)
+    posterior = e_step(Y, LinearGaussian(W, mu, psi))
+    for n, row in enumerate(Y):
+        O = ~np.isnan(row)
+        C = W[O] @ W[O].T + np.diag(psi[O])
+        gain = np.linalg.solve(C, W[O]).T
+        assert_allclose(posterior.means[n], gain @ (row - mu)[O], atol=1e-7)
+        assert_allclose(posterior.covariances[n], np.eye(q) - gain @ W[O], atol=1e-7)
+        if O.any():
+            expected = multivariate_normal(mean=mu[O], cov=C).logpdf(row[O])
+            assert_allclose(posterior.log_densities[n], expected, rtol=1e-7)
+
+
+@pytest.mark.identity
+@given(problems(), st.floats(0.0, 0.4), st.booleans())
+@quick
+def test_em_never_decreases_the_likelihood(problem, share, same_noise):
+    Y, W, s2 = problem
+    start = LinearGaussian(W, np.zeros(len(W)), np.full(len(W), s2))
+    values = [v for _, v in em_iterates(with_gaps(Y, share), start, same_noise, 15, noise_floor=1e-6 * s2)]
+    assert np.all(np.diff(values) > -1e-9 * np.abs(values[0]))
+
+
+@pytest.mark.identity
+def test_em_without_gaps_ends_at_the_closed_form():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((6, 2)), 0.3, 100, random_state=1)
+    exact = PPCA(2).fit(Y)
+    start = LinearGaussian(np.random.default_rng(2).standard_normal((6, 2)), np.zeros(6), np.ones(6))
+    *_, (last, value) = em_iterates(Y, start, max_iter=2000)
+    assert_allclose(value, exact.log_likelihood_, rtol=1e-9)
+    assert_allclose(last.weights @ last.weights.T, exact.weights_ @ exact.weights_.T, atol=1e-6)
+    assert_allclose(last.noise[0], exact.noise_variance_, rtol=1e-6)
+    assert_allclose(last.mean, Y.mean(axis=0), atol=1e-6)
+
+
+@pytest.mark.identity
+def test_the_m_step_maximises_the_expected_log_likelihood():
+    rng = np.random.default_rng(0)
+    Y = with_gaps(rng.standard_normal((30, 4)), 0.2)
+    X = rng.standard_normal((30, 2))
+    posterior = Posterior(X, np.tile(0.2 * np.eye(2), (30, 1, 1)), None)
+    O = ~np.isnan(Y)
+
+    def expected(parameters):
+        W, mu, psi = parameters
+        R = np.where(O, Y - mu - X @ W.T, 0.0)
+        spread = 0.2 * np.sum(W**2, axis=1)
+        return -0.5 * np.sum(O * (np.log(psi) + spread / psi)) - 0.5 * np.sum(R**2 / psi)
+
+    for same_noise in (True, False):
+        best = m_step(Y, posterior, same_noise)
+        for _ in range(30):
+            W, mu, psi = (a + 0.02 * rng.standard_normal(a.shape) for a in best)
+            psi = np.full(4, psi[0]) if same_noise else psi
+            assert expected(LinearGaussian(W, mu, psi)) < expected(best)
+
+
+@pytest.mark.identity
+def test_ppca_with_gaps_is_a_stationary_point_of_the_observed_likelihood():
+    Y, _ = sample_ppca(np.random.default_rng(3).standard_normal((5, 1)), 0.2, 60, random_state=4)
+    Y = with_gaps(Y, 0.2) + 3.0
+    model = PPCA(1, tol=1e-13, max_iter=20000).fit(Y)
+
+    def value(theta):
+        parameters = LinearGaussian(theta[:5, None], theta[5:10], np.full(5, np.exp(theta[10])))
+        return e_step(Y, parameters).log_densities.sum()
+
+    theta = np.concatenate([model.weights_[:, 0], model.mean_, [np.log(model.noise_variance_)]])
+    steps = 1e-5 * np.eye(11)
+    gradient = [(value(theta + h) - value(theta - h)) / 2e-5 for h in steps]
+    assert np.abs(gradient).max() < 1e-3
+
+
+@pytest.mark.identity
+def test_imputation_is_the_conditional_mean_and_deviation():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((4, 2)), 0.1, 200, random_state=1)
+    model = PPCA(2).fit(Y)
+    row = Y[:1].copy()
+    row[0, 1] = np.nan
+    C, O = model.get_covariance(), [0, 2, 3]
+    gain = np.linalg.solve(C[np.ix_(O, O)], C[O, 1])
+    filled, deviation = model.impute(row, return_std=True)
+    assert_allclose(filled[0, 1], model.mean_[1] + gain @ (row[0, O] - model.mean_[O]))
+    assert_allclose(deviation[0], [0, np.sqrt(C[1, 1] - gain @ C[O, 1]), 0, 0])
+    assert_allclose(filled[0, O], row[0, O])
+
+
+@pytest.mark.identity
+def test_a_row_with_nothing_observed_stays_at_the_prior():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((4, 2)), 0.1, 50, random_state=1)
+    model = PPCA(2).fit(Y)
+    empty = np.full((1, 4), np.nan)
+    assert_allclose(model.transform(empty), 0.0, atol=1e-12)
+    assert_allclose(model.score_samples(empty), 0.0, atol=1e-12)
+    assert_allclose(model.impute(empty)[0], model.mean_)
+
+
+# --- scikit-learn as an oracle -------------------------------------------------------------------------------
+
+@pytest.mark.oracle
+@given(problems())
+@quick
+def test_ppca_agrees_with_scikit_learns_pca(problem):
+    Y, W, _ = problem
+    N, q = len(Y), W.shape[1]
+    ours, theirs = PPCA(q).fit(Y), decomposition.PCA(q).fit(Y)
+    assert subspace_angle(ours.weights_, theirs.components_.T) < 1e-6
+    if N > Y.shape[1]:                      # scikit-learn divides by N - 1, and averages over min(N, D) values
+        assert_allclose(ours.noise_variance_ * N / (N - 1), theirs.noise_variance_, rtol=1e-8)
+
+
+@pytest.mark.oracle
+def test_ppcas_density_agrees_with_scikit_learns_up_to_its_unbiased_covariance():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((5, 2)), 0.2, 400, random_state=1)
+    theirs = decomposition.PCA(2).fit(np.sqrt(399 / 400) * (Y - Y.mean(0)))
+    ours = PPCA(2).fit(Y - Y.mean(0))
+    assert_allclose(ours.get_covariance(), theirs.get_covariance(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.oracle
+def test_factor_analysis_reaches_the_likelihood_of_scikit_learns():
+    rng = np.random.default_rng(0)
+    Y, _ = sample_ppca(rng.standard_normal((8, 2)), rng.uniform(0.5, 1.5, 8), 1000, random_state=1)
+    ours = FactorAnalysis(2, tol=1e-11).fit(Y)
+    theirs = decomposition.FactorAnalysis(2, tol=1e-8, max_iter=5000, svd_method="lapack").fit(Y)
+    assert_allclose(ours.score(Y), theirs.score(Y), rtol=1e-7)
+    assert_allclose(ours.noise_variance_, theirs.noise_variance_, rtol=1e-3)
+    assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-3)
+
+
+@pytest.mark.identity
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_factor_analysis_does_not_care_for_units(gaps):
+    Y = with_gaps(np.random.default_rng(0).standard_normal((60, 5)) @ np.triu(np.ones((5, 5))), gaps)
+    units = np.array([1.0, 100.0, 0.01, 3.0, 1e4])
+    one, other = FactorAnalysis(1, max_iter=200).fit(Y), FactorAnalysis(1, max_iter=200).fit(Y * units)
+    assert_allclose(other.weights_, one.weights_ * units[:, None], rtol=1e-6)
+    assert_allclose(other.noise_variance_, one.noise_variance_ * units**2, rtol=1e-6)
+    assert_allclose(other.embedding_, one.embedding_, atol=1e-6)
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Skipping check check_array_api")
+@pytest.mark.parametrize("model", [PPCA(), PPCA(1), FactorAnalysis(), FactorAnalysis(1), DualPPCA(), DualPPCA(1)],
+                         ids=repr)
+def test_the_scikit_learn_contract(model):
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
+
+
+# --- what users do with it -----------------------------------------------------------------------------------
+
+def test_missing_values_are_filled_better_than_by_column_means():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((8, 2)), 0.05, 150, random_state=1)
+    holes = with_gaps(Y, 0.3)
+    gaps = np.isnan(holes)
+    filled = PPCA(2).fit(holes).impute(holes)
+    ours = np.mean((filled - Y)[gaps] ** 2)
+    means = np.mean((np.broadcast_to(np.nanmean(holes, axis=0), Y.shape) - Y)[gaps] ** 2)
+    assert ours < 0.15 * means
+
+
+def test_samples_have_the_models_covariance():
+    Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((4, 2)), 0.2, 300, random_state=1)
+    for model in (PPCA(2).fit(Y), FactorAnalysis(1).fit(Y)):
+        draws, X = model.sample(200_000, random_state=0)
+        assert X.shape == (200_000, model.n_components)
+        assert_allclose(np.cov(draws.T), model.get_covariance(), atol=0.05)
+        assert_allclose(draws.mean(axis=0), model.mean_, atol=0.05)
+
+
+def test_constant_columns_and_duplicated_rows_have_a_right_answer():
+    rng = np.random.default_rng(0)
+    Y = np.column_stack([rng.standard_normal((40, 4)), np.full(40, 7.0)])
+    model = PPCA(2).fit(np.vstack([Y, Y]))
+    once = PPCA(2).fit(Y)
+    assert_allclose(model.weights_, once.weights_, atol=1e-8)
+    assert_allclose(model.log_likelihood_, 2 * once.log_likelihood_, rtol=1e-9)
+    assert_allclose(model.inverse_transform(model.embedding_)[:, 4], 7.0)
+
+
+def test_as_many_components_as_columns_reproduce_the_sample_covariance():
+    Y = np.random.default_rng(0).standard_normal((50, 3))
+    assert_allclose(PPCA(3).fit(Y).get_covariance(), np.cov(Y.T, bias=True), atol=1e-12)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+GOOD = np.random.default_rng(0).standard_normal((20, 5))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("Model", [PPCA, DualPPCA, FactorAnalysis])
+@pytest.mark.parametrize("Y, says", [
+    (np.arange(5.0), "Expected 2D array"),
+    (np.empty((0, 3)), "0 sample"),
+    (np.empty((3, 0)), "0 feature"),
+    ([["a", "b"], ["c", "d"]], "could not convert string"),
+    (GOOD[:1], "1 sample|minimum of 2"),
+    (np.where(GOOD > 2, np.inf, GOOD), "infinity"),
+    (GOOD[:, :1], "n_features=1"),
+    (GOOD + 1j, "Complex data not supported"),
+], ids=["1-D", "no rows", "no columns", "strings", "one row", "inf", "one column", "complex"])
+def test_bad_data_gets_a_clear_error(Model, Y, says):
+    with pytest.raises(ValueError, match=says):
+        Model().fit(Y)
+
+
+@pytest.mark.bad_input
+def test_missing_values_where_the_model_has_no_use_for_them():
+    holes = with_gaps(GOOD, 0.2)
+    with pytest.raises(ValueError, match="PPCA and FactorAnalysis integrate missing values out"):
+        DualPPCA().fit(holes)
+    with pytest.raises(ValueError, match="Column 2 of Y has no observed value"):
+        PPCA().fit(np.where(np.arange(5) == 2, np.nan, GOOD))
+    with pytest.raises(ValueError, match="noise_variance can't be fixed"):
+        PPCA(noise_variance=1.0).fit(holes)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("model, says", [
+    (PPCA(0), "whole number of at least 1"), (PPCA(2.0), "whole number"), (PPCA("2"), "whole number"),
+    (PPCA(True), "whole number"), (PPCA(6), "at most 5"), (DualPPCA(5), "at most 4"), (FactorAnalysis(6), "at most 5"),
+    (PPCA(noise_variance=-1.0), "finite number above 0"), (DualPPCA(noise_variance=0.0), "finite number above 0"),
+    (PPCA(noise_variance=np.nan), "finite number above 0"),
+], ids=repr)
+def test_bad_parameters_get_a_clear_error(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.fit(GOOD)
+
+
+@pytest.mark.bad_input
+def test_data_in_a_plane_have_no_maximum_unless_the_noise_is_given():
+    plane = GOOD[:, :2] @ np.random.default_rng(1).standard_normal((2, 5))
+    for Model in (PPCA, DualPPCA):
+        with pytest.raises(ValueError, match="lie in a plane of 2 dimensions or fewer"):
+            Model(2).fit(plane)
+        assert np.isfinite(Model(2, noise_variance=0.1).fit(plane).log_likelihood_)
+        with pytest.raises(ValueError, match="lie in a plane"):
+            Model(1).fit(np.ones((6, 4)))
+    with pytest.raises(ValueError, match="n_components=3 is too many"):
+        DualPPCA(3).fit(GOOD[:4])
+
+
+@pytest.mark.bad_input
+def test_factor_analysis_names_the_constant_column():
+    Y = GOOD.copy()
+    Y[:, 3] = 2.0
+    with pytest.raises(ValueError, match="Column 3 of Y is constant"):
+        FactorAnalysis(1).fit(Y)
+
+
+@pytest.mark.bad_input
+def test_latent_points_of_the_wrong_shape():
+    for model in (PPCA(2).fit(GOOD), DualPPCA(2).fit(GOOD)):
+        with pytest.raises(ValueError, match="2 latent dimensions"):
+            model.inverse_transform(np.zeros((3, 4)))
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            model.inverse_transform([[np.nan, 0.0]])
+
+
+@pytest.mark.bad_input
+def test_em_that_stops_early_says_so():
+    with pytest.warns(UserWarning, match="did not converge in max_iter=2"):
+        PPCA(1, max_iter=2, tol=0.0).fit(with_gaps(GOOD, 0.3))
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets import explore_ppca
+    from gplvm_widgets.explorer import Explorer
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_ppca()
+
+
+SETTINGS = [dict(data=data, model=model, noise=noise, rotate=rotate, q=q, exponent=exponent)
+            for data, model, noise, rotate, q, exponent in [
+                ("oil flow", "primal", 1.0, 0, 2, "corrected: +1/2"),
+                ("oil flow", "dual", 3.0, 45, 3, "corrected: +1/2"),
+                ("digits", "primal", 0.2, -30, 5, "as printed: -1/2"),
+                ("digits", "dual", 50.0, 10, 1, "corrected: +1/2"),
+                ("3-D cloud", "primal", 1.0, 90, 1, "corrected: +1/2"),
+                ("3-D cloud", "dual", 1.0, 0, 2, "as printed: -1/2")]]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: f"{s['data']}-{s['model']}-{s['q']}")
+def test_the_code_shown_computes_what_the_panel_shows(settings_, explorer, capsys):
+    from gplvm_widgets.ppca import load, view
+    explorer.set(**settings_)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    now = view(**settings_)
+    assert_allclose(scope["noise_variance"], now.noise_variance, rtol=1e-5)      # the code prints six digits of a setting
+    assert_allclose(scope["value"], now.log_likelihood, rtol=1e-4)
+    assert_allclose(scope["latent"], now.latent, atol=1e-4 * np.abs(now.latent).max())
+    mean = load(settings_["data"])[1]
+    assert_allclose(scope["reconstruction"], now.reconstruction + mean, atol=1e-3 * np.abs(now.reconstruction).max())
+    assert "log likelihood" in capsys.readouterr().out
+
+
+@pytest.mark.widget
+def test_the_best_noise_is_the_top_of_the_curve_and_the_closed_form():
+    from gplvm_widgets.ppca import load, profile, view
+    for model in ("primal", "dual"):
+        levels, values = profile("oil flow", model, 2)
+        assert np.argmax(values) == 30
+        estimator = PPCA(2) if model == "primal" else DualPPCA(2)
+        fitted = estimator.fit(load("oil flow")[0])
+        now = view("oil flow", model, 1.0, 0, 2, "corrected: +1/2")
+        assert_allclose(now.noise_variance, fitted.noise_variance_, rtol=1e-8)
+        assert_allclose(now.log_likelihood, fitted.log_likelihood_, rtol=1e-8)
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(noise=5.0), dict(rotate=40), dict(q=3), dict(model="dual"), dict(data="digits"),
+                   dict(exponent="as printed: -1/2"), dict(point=17)):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_a_click_into_the_embedding_chooses_the_nearest_point(explorer):
+    from gplvm_widgets.ppca import view
+    latent = view("oil flow", "primal", 1.0, 0, 2, "corrected: +1/2").latent
+    axes = next(a for a in explorer._figure.axes if a.get_gid() == "embedding")
+    place = axes.transData.transform(latent[123, :2]) / explorer._figure.bbox.size
+    explorer.picture.pointer = [*place, 1]
+    chosen = explorer.settings["point"]
+    assert_allclose(latent[chosen], latent[123], atol=1e-6)
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("model", ["primal", "dual"])
+def test_run_climbs_from_a_random_start_to_the_closed_form(explorer, model):
+    from gplvm_widgets.ppca import view
+    explorer.set(model=model, data="oil flow")
+    explorer.run_now()
+    factor, s2, path = explorer._state
+    values = np.array(path)[:, 1]
+    assert np.all(np.diff(values) > -1e-6 * np.abs(values[0]))
+    best = view("oil flow", model, 1.0, 0, 2, "corrected: +1/2")
+    assert best.log_likelihood - 1.0 < values[-1] <= best.log_likelihood + 1e-3
+
+
+@pytest.mark.widget
+def test_too_many_dimensions_are_explained_in_the_widget(explorer, monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    monkeypatch.setattr(Explorer, "raise_errors", False)
+    explorer.set(data="3-D cloud", q=3)
+    assert "leaves no direction for the noise" in explorer.error_box.value
+    explorer.set(q=2)
+    assert explorer.error_box.value == ""
+
+
+@pytest.mark.widget
+def test_each_question_can_be_asked_and_revealed(explorer):
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def test_checkers_know_wrong_answers_and_never_raise():
+    from gplvm_edu.exercises import check, exercise_names
+    assert exercise_names("ppca") == [f"ppca.{k}" for k in range(1, 8)]
+    for name in exercise_names("ppca"):
+        assert check(name).passed is None and check(name, lambda *a: None).passed is None
+        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
+            verdict = check(name, wrong)
+            assert verdict.passed is False and verdict.message, (name, wrong)
+    assert "no topic" in check("cooking.1", 2).message
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("ppca.1", lambda y, W, s2: multivariate_normal(cov=W @ W.T + s2 * np.eye(len(y))).logpdf(y) + len(y) / 2 * np.log(2 * np.pi),
+     "constant"),
+    ("ppca.2", lambda s, N, D, q: (np.sum(s[q:] ** 2) / D / (N - q), np.sum(s[q:] ** 2) / N / (D - q)), "swapped"),
+    ("ppca.3", lambda Y, X, s2: 2 * dual_gradient(Y, X, s2), "Twice"),
+    ("ppca.3", lambda Y, X, s2: -dual_gradient(Y, X, s2), "sign"),
+    ("ppca.4", lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(2), W.T @ np.nan_to_num(y)), "observed zero"),
+    ("ppca.5", 1.0, "larger"), ("ppca.5", 100.0, "smaller"),
+    ("ppca.6", lambda W: -W, "other signs"), ("ppca.6", lambda W: 2 * W, "likelihood"),
+    ("ppca.7", lambda S, W, xx, xy: S - W @ xy, "diagonal"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    from gplvm_edu.exercises import check
+    assert hint in check(name, answer).message
+
+
+# --- the papers' figures -------------------------------------------------------------------------------------
+
+@pytest.mark.real
+def test_pca_makes_the_errors_printed_in_tables_2_and_3():
+    from gplvm_edu.ppca.__main__ import results
+    stored = json.loads((BOOK / "results" / "ppca.json").read_text())
+    fresh = results()
+    assert fresh["oil, 100 points"]["errors"] == 20 and fresh["oil, 1000 points"]["errors"] == 162
+    for name, row in fresh.items():
+        for key, value in row.items():
+            assert_allclose(stored[name][key], value, rtol=1e-4, err_msg=f"{name}, {key}: run make real")

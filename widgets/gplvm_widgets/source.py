@@ -1,0 +1,48 @@
+"""Show the code that runs: the body of a package function, without its docstring, inside a chapter."""
+import ast
+import inspect
+import io
+import textwrap
+import tokenize
+
+from IPython.display import Markdown
+
+
+LABEL_COLUMN = 60
+
+
+def source_without_docstring(function):
+    """Source text of a function as it stands in the package, comments and labels kept, docstring left out.
+
+    Examples
+    --------
+    >>> from gplvm_edu.linalg import log_determinant
+    >>> print(source_without_docstring(log_determinant))
+    def log_determinant(L):
+        return 2.0 * np.sum(np.log(np.diag(L)))   # (A.9)
+    """
+    text = textwrap.dedent(inspect.getsource(function))
+    definition = ast.parse(text).body[0]
+    lines = _narrow_comments(text)
+    if ast.get_docstring(definition) is not None:
+        del lines[definition.body[0].lineno - 1:definition.body[0].end_lineno]
+    return "\n".join(lines)
+
+
+def _narrow_comments(text):
+    """The lines of a source text, comments at line ends brought closer so that a page need not be scrolled."""
+    lines = text.rstrip().splitlines()
+    comments = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        row, column = token.start
+        if token.type == tokenize.COMMENT and lines[row - 1][:column].strip():
+            comments[row - 1] = lines[row - 1][:column].rstrip(), token.string
+    column = min(max((len(code) for code, _ in comments.values()), default=0), LABEL_COLUMN) + 3
+    for row, (code, comment) in comments.items():
+        lines[row] = code.ljust(column - 1) + " " + comment if len(code) < column else f"{code}  {comment}"
+    return lines
+
+
+def show_source(*functions):
+    """The functions as highlighted Python, to end a cell of a chapter with."""
+    return Markdown("```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```")
