@@ -41,8 +41,9 @@ def cholesky_with_jitter(K, jitters=JITTERS):
     """
     scale = np.mean(np.diag(K))
     for j in jitters:
-        L, failed_minor = linalg.lapack.dpotrf(K + j * scale * np.eye(len(K)), lower=True, clean=True)   # (A.8)
-        if failed_minor == 0:
+        raised = K + j * scale * np.eye(len(K))
+        L, failed_minor = linalg.lapack.dpotrf(raised, lower=True, clean=True)      # (A.8)
+        if failed_minor == 0 and np.all(np.isfinite(np.diag(L))):       # LAPACK may let NaN and inf pass
             return L, float(j * scale)
     raise np.linalg.LinAlgError(
         f"The {len(K)} x {len(K)} matrix is not positive definite, even with {jitters[-1]:g} of its mean "
@@ -85,6 +86,7 @@ def squared_distances(X, Z=None):
     -----
     Costs O(N M q), one matrix product; no N x M x q array is formed. Both sets are shifted by the mean of X
     first, which leaves the distances alone and keeps the cancellation small for data far from the origin.
+    Without Z the result is exactly symmetric, with zeros on its diagonal.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def squared_distances(X, Z=None):
     origin = X.mean(axis=0)
     A = X - origin
     B = A if Z is None else Z - origin
-    D2 = np.sum(A**2, axis=1)[:, None] - 2.0 * A @ B.T + np.sum(B**2, axis=1)    # (A.10)  (N, M)
+    D2 = np.sum(A**2, axis=1)[:, None] + np.sum(B**2, axis=1) - 2.0 * (A @ B.T)    # (A.10)  (N, M)
     np.maximum(D2, 0.0, out=D2)
     if Z is None:
         np.fill_diagonal(D2, 0.0)

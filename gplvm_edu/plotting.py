@@ -81,8 +81,8 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
             color=PALETTE[k % len(PALETTE)], marker=MARKERS[k % len(MARKERS)],
             label=str(label if names is None else names[int(label)]),
         )
-    two = X.shape[1] > 1
-    axes.set(xlabel="latent dimension 1" if two else "point", ylabel="latent dimension 2" if two else "latent dimension 1")
+    names_of_axes = ("latent dimension 1", "latent dimension 2") if X.shape[1] > 1 else ("point", "latent dimension 1")
+    axes.set(xlabel=names_of_axes[0], ylabel=names_of_axes[1])
     if legend and len(np.unique(target)) > 1:
         place = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if legend == "outside" else dict(loc="best")
         axes.legend(fontsize="small", handletextpad=0.2, borderpad=0.2, **place)

@@ -4,10 +4,10 @@ import asyncio
 import ipywidgets as W
 import numpy as np
 import pytest
-
-from gplvm_edu.plotting import new_figure
 from gplvm_widgets.explorer import Explorer, Question, render_png
 from gplvm_widgets.source import show_source, source_without_docstring
+
+from gplvm_edu.plotting import new_figure
 
 pytestmark = pytest.mark.widget
 

@@ -33,7 +33,8 @@ def log_density_of_one_point(function):
         return None
     if _close(value - expected, 2.5 * np.log(2 * np.pi)):
         return "The constant -(D/2) ln 2 pi is missing."
-    return f"For the first test point it should be {expected:.4f}, yours is {float(value):.4f}. Look at (1.6) and (1.7)."
+    return (f"For the first test point it should be {expected:.4f}, yours is {float(value):.4f}. "
+            "Look at (1.6) and (1.7).")
 
 
 @checker("ppca.2")
@@ -50,8 +51,10 @@ def noise_of_both_models(function):
     if _close(value[::-1], expected):
         return "Both are right, but they are swapped."
     if _close(value, [np.mean(s[2:] ** 2) / 7, np.mean(s[2:] ** 2) / 5]):
-        return "You averaged over the singular values that are there. How many eigenvalues has each matrix, zeros included?"
-    return f"For the test data they should be {expected[0]:.4f} and {expected[1]:.4f}, yours are {value[0]:.4f} and {value[1]:.4f}."
+        return ("You averaged over the singular values that are there. How many eigenvalues has each matrix, "
+                "zeros included?")
+    return (f"For the test data they should be {expected[0]:.4f} and {expected[1]:.4f}, "
+            f"yours are {value[0]:.4f} and {value[1]:.4f}.")
 
 
 @checker("ppca.3")

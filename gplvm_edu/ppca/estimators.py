@@ -6,15 +6,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..base import DensityModel, LatentModel, check_components, check_positive
 from ..linalg import centre
-from .closed_form import (dual_transform, latent_posterior, log_likelihood, maximum_likelihood,
-                          sample_ppca)
+from .closed_form import dual_transform, latent_posterior, log_likelihood, maximum_likelihood, sample_ppca
 from .em import LinearGaussian, e_step, em_iterates
 
-NO_MAXIMUM = (
-    "the rows of Y (n_samples={N}, n_features={D}) lie in a plane of {q} dimensions or fewer, so no variance is left for the noise and the "
-    "likelihood grows without bound. Use a smaller n_components than {q}, or state a noise level with "
-    "noise_variance=...; chapter 1, \"When there is too little data\"."
-)
+
+def no_maximum(model, Y):
+    """The error for data that lie in a plane: no noise is left, and the likelihood has no maximum."""
+    N, D = Y.shape
+    q = model.n_components
+    return ValueError(
+        f"{type(model).__name__} has no maximum here: the rows of Y (n_samples={N}, n_features={D}) lie in a plane of "
+        f"{q} dimensions or fewer, so no variance is left for the noise and the likelihood grows without bound. Use "
+        f"a smaller n_components than {q}, or state a noise level with noise_variance=...; chapter 1, \"When there is "
+        "too little data\"."
+    )
 
 
 class _LinearGaussianModel(DensityModel):
@@ -76,8 +81,8 @@ class _LinearGaussianModel(DensityModel):
 
     def _run_em(self, Y, start, same_noise, noise_floor):
         """Exhaust EM, keep the history, stop when a step gains less than `tol` a data point."""
-        history = []
-        for parameters, value in em_iterates(Y, start, same_noise, self.max_iter, noise_floor):
+        history, parameters = [], start
+        for parameters, value in em_iterates(Y, start, same_noise, self.max_iter, noise_floor):  # noqa: B007
             history.append(value)
             if len(history) > 1 and history[-1] - history[-2] < self.tol * len(Y):
                 break
@@ -150,7 +155,7 @@ class PPCA(_LinearGaussianModel):
         Yc, self.mean_ = centre(Y)
         W, s2 = maximum_likelihood(Yc, self.n_components, self.noise_variance)
         if s2 == 0.0:
-            raise ValueError("PPCA has no maximum here: " + NO_MAXIMUM.format(N=len(Y), D=Y.shape[1], q=self.n_components))
+            raise no_maximum(self, Y)
         self.weights_, self.noise_variance_ = W, s2
         self.history_, self.n_iter_ = np.array([log_likelihood(Yc, W, s2)]), 1
 
@@ -162,7 +167,7 @@ class PPCA(_LinearGaussianModel):
         floor = 1e-10 * np.nanvar(Y)
         W, self.mean_, noise = self._run_em(Y, start, same_noise=True, noise_floor=floor)
         if noise[0] <= floor:
-            raise ValueError("PPCA has no maximum here: " + NO_MAXIMUM.format(N=len(Y), D=Y.shape[1], q=self.n_components))
+            raise no_maximum(self, Y)
         axes, lengths, _ = np.linalg.svd(W, full_matrices=False)
         sign = np.where(axes[np.argmax(np.abs(axes), axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
         self.weights_, self.noise_variance_ = axes * lengths * sign, float(noise[0])
@@ -270,14 +275,14 @@ class DualPPCA(LatentModel):
         N, D = Y.shape
         rank = min(N - 1, D)
         largest = rank if self.noise_variance is not None else rank - 1
-        check_components(self.n_components, N, D, max(largest, 0), f"the centred data span {rank} dimensions at most, and "
-                         "the noise needs one of them")
+        check_components(self.n_components, N, D, max(largest, 0),
+                         f"the centred data span {rank} dimensions at most, and the noise needs one of them")
         if self.noise_variance is not None:
             check_positive("noise_variance", self.noise_variance)
         Yc, self.mean_ = centre(Y)
         X, s2 = maximum_likelihood(Yc.T, self.n_components, self.noise_variance)
         if s2 == 0.0:
-            raise ValueError("DualPPCA has no maximum here: " + NO_MAXIMUM.format(N=N, D=D, q=self.n_components))
+            raise no_maximum(self, Y)
         W, Sigma = latent_posterior(Yc.T, X, s2)
         sign = np.where(W[np.argmax(np.abs(W), axis=0), np.arange(X.shape[1])] < 0, -1.0, 1.0)
         self.embedding_, self.noise_variance_ = X * sign, s2

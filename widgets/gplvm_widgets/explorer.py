@@ -279,7 +279,7 @@ class Explorer(W.VBox):
         can_click = type(self).click is not Explorer.click
         self.picture = Picture(clickable=can_click)
         self.error_box = W.HTML().add_class("gplvm-error")
-        self.code_button = W.ToggleButton(description="Show the code", icon="code", tooltip="The lines behind this picture")
+        self.code_button = W.ToggleButton(description="Show the code", icon="code")
         self.code_button.observe(self._show_code, names="value")
         self.code_box = W.HTML(layout=W.Layout(display="none"))
         self.run_button = W.Button(description="Run", icon="play", layout=W.Layout(width="80px"))
@@ -312,7 +312,8 @@ class Explorer(W.VBox):
 
     def _strip_box(self, group):
         head = W.HTML(f"<span style='color:#666'><b>{group}</b>: {STRIP[group]}</span>")
-        inside = list(self._groups.get(group, {}).values()) or [W.HTML(self.strip_notes.get(group, "has no meaning here"))]
+        note = self.strip_notes.get(group, "has no meaning here")
+        inside = list(self._groups.get(group, {}).values()) or [W.HTML(note)]
         return W.VBox([head, *inside], layout=W.Layout(border="1px solid #ddd", padding="2px 6px", margin="2px"))
 
     def _repr_mimebundle_(self, **kwargs):

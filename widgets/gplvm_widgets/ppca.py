@@ -9,8 +9,15 @@ from gplvm_edu import datasets
 from gplvm_edu.linalg import centre
 from gplvm_edu.optimise import minimise
 from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure, scatter_classes
-from gplvm_edu.ppca import (LinearGaussian, dual_gradient, em_iterates, latent_posterior, log_likelihood,
-                            maximum_likelihood, principal_axes)
+from gplvm_edu.ppca import (
+    LinearGaussian,
+    dual_gradient,
+    em_iterates,
+    latent_posterior,
+    log_likelihood,
+    maximum_likelihood,
+    principal_axes,
+)
 
 from .explorer import Explorer, Question
 
@@ -137,10 +144,9 @@ def panel_ppca(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, expone
 
 def draw_profile(axes, data, model, q, now, state):
     """Both likelihoods against the noise variance, the current one in colour, the current setting as a dot."""
-    for name, colour in (("primal", PALETTE[0]), ("dual", PALETTE[2])):
+    for name, label, colour in (("primal", "PPCA", PALETTE[0]), ("dual", "dual PPCA", PALETTE[2])):
         levels, values = profile(data, name, q)
-        chosen = name == model
-        axes.plot(levels, values, color=colour, alpha=1.0 if chosen else 0.35, label="PPCA" if name == "primal" else "dual PPCA")
+        axes.plot(levels, values, color=colour, alpha=1.0 if name == model else 0.35, label=label)
         axes.plot(levels[30], values[30], "|", color=colour, markersize=12)
     size = load(data)[0].size
     if state is not None and len(state) > 2:
@@ -241,8 +247,8 @@ class PPCAExplorer(Explorer):
 
     title = "PPCA and its dual"
     questions = (
-        Question("The dot sits at the top of its curve. If the noise variance is made ten times larger, what happens to "
-                 "the embedding: does it spread, shrink, or stay?",
+        Question("The dot sits at the top of its curve. If the noise variance is made ten times larger, what happens "
+                 "to the embedding: does it spread, shrink, or stay?",
                  dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
                  dict(noise=10.0),
                  "It shrinks towards the origin: the more noise the model expects, the less it believes each point, "
@@ -253,12 +259,13 @@ class PPCAExplorer(Explorer):
                  dict(rotate=60),
                  "Only the embedding. The likelihood, the spectrum and the reconstruction depend on W W' alone, and a "
                  "rotation cancels in it (1.10): the axes of a PPCA plot have no meaning of their own."),
-        Question("Now from PPCA to its dual, on the same data with the same q. Same embedding, same noise, same likelihood?",
+        Question("Now from PPCA to its dual, on the same data with the same q. Same embedding, same noise, same "
+                 "likelihood?",
                  dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
                  dict(model="dual"),
-                 "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. Nothing else is: "
-                 "the noise is an average over N - q instead of D - q eigenvalues, and the likelihood is that of "
-                 "another model (1.17)."),
+                 "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. "
+                 "Nothing else is: the noise is an average over N - q instead of D - q eigenvalues, and the likelihood "
+                 "is that of another model (1.17)."),
     )
 
     def make_controls(self):
@@ -290,7 +297,7 @@ class PPCAExplorer(Explorer):
     def code(self, settings):
         primal = settings["model"] == "primal"
         return CODE.format(
-            load=LOAD[settings["data"]], rows="Y" if primal else "Y.T        # dual PPCA is PPCA of the transposed data",
+            load=LOAD[settings["data"]], rows="Y" if primal else "Y.T    # dual PPCA is PPCA of the transposed data",
             q=settings["q"], noise=settings["noise"], rotate=settings["rotate"],
             one="\nR = np.eye(q)                       # one dimension can't be turned" if settings["q"] == 1 else "",
             exponent=EXPONENTS[settings["exponent"]], pair="means, factor" if primal else "factor, means")

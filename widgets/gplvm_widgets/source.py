@@ -7,7 +7,6 @@ import tokenize
 
 from IPython.display import Markdown
 
-
 LABEL_COLUMN = 60
 
 
