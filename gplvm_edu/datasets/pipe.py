@@ -154,11 +154,13 @@ def stratified_paths(fractions, vertical=VERTICAL_BEAMS, horizontal=HORIZONTAL_B
             [0.   , 1.96 ]]])
     """
     f = np.asarray(fractions)
-    h1, h2 = segment_height(f[:, :1]), segment_height(f.sum(axis=1, keepdims=True))         # (n, 1)
+    h1 = segment_height(f[:, :1])                                                           # (n, 1)
+    h2 = segment_height(f.sum(axis=1, keepdims=True))                                       # (n, 1)
     b, y = chord_length(vertical) / 2.0, np.asarray(horizontal, dtype=float)
     first, second = np.clip(h1, -b, b), np.clip(h2, -b, b)
     down = np.stack([first + b, second - first], axis=-1)                                   # (B.8)  (n, V, 2)
-    across = np.stack([y < h1, (h1 <= y) & (y < h2)], axis=-1) * chord_length(y)[:, None]   # (B.9)  (n, H, 2)
+    chords = chord_length(y)[:, None]
+    across = np.stack([y < h1, (h1 <= y) & (y < h2)], axis=-1) * chords                     # (B.9)  (n, H, 2)
     return np.concatenate([down, across], axis=1)
 
 

@@ -159,6 +159,7 @@ def draw_profile(axes, data, model, q, now, state):
     axes.set(xscale="log", xlabel="noise variance", ylabel="log likelihood / entry",
              title=f"log likelihood {now.log_likelihood:.1f}", ylim=(max(low, high - 6) - 0.1, high + 0.1))
     axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:g}")         # plain numbers: setting 10^-2 as mathematics costs time
     axes.legend(fontsize="small", loc="lower center")
 
 
