@@ -1,11 +1,8 @@
 """Minimisation as a sequence one can watch: a generator that hands over one iterate after another.
 
-Scaled conjugate gradients, written out after
-
-    M. F. Møller (1993), A scaled conjugate gradient algorithm for fast supervised learning,
-    Neural Networks 6, 525-533,
-
-whose nine steps are named on the lines that take them, and SciPy's L-BFGS-B behind the same interface.
+Scaled conjugate gradients, written out after M. F. Møller (1993), A scaled conjugate gradient algorithm for fast
+supervised learning, Neural Networks 6, 525-533, whose nine steps are named on the lines that take them; and
+SciPy's L-BFGS-B behind the same interface.
 """
 import queue
 import threading
@@ -30,6 +27,10 @@ class Iterate(NamedTuple):
     def converged(self):
         """True on a last iterate whose gradient is small enough."""
         return self.stopped == "gradient"
+
+    @property
+    def is_finite(self):
+        return bool(np.isfinite(self.value) and np.all(np.isfinite(self.gradient)))
 
 
 def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5):
@@ -123,9 +124,9 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
 
     Notes
     -----
-    Ours, not Møller's: a direction that does not descend is replaced by r; one rejection shortens the step at
-    most tenfold (a Delta of -8, also where the trial is not finite); and we stop when even r promises less
-    than the rounding of f.
+    Ours, not Møller's: one rejection shortens the step at most tenfold (a Delta of -8, also where the trial is
+    not finite); a direction that promises less than the rounding of f is replaced by r, and we stop when r
+    promises no more.
     """
     w, E, r = start.x, start.value, -start.gradient
     p, lam, lam_bar, success, n_steps = r, initial_scale, 0.0, True, 0       # step 1
@@ -140,18 +141,17 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
         alpha = mu / delta                                                   # step 5
         if not E - alpha * mu / 2 < E or np.array_equal(w + alpha * p, w):
             if p is r:
-                return
+                return                                                       # nothing left to gain
             p, lam, lam_bar, success = r, initial_scale, 0.0, True           # back to step 1
             continue
         trial = evaluate(w + alpha * p)
         Delta = 2 * delta * (E - trial.value) / mu**2                        # step 6: found over promised
-        Delta = max(Delta, -8.0) if _is_finite(trial) else -8.0
+        Delta = max(Delta, -8.0) if trial.is_finite else -8.0
         success = Delta >= 0
         if success:                                                          # step 7
             w, E, r_old, r, n_steps = trial.x, trial.value, r, -trial.gradient, n_steps + 1
             yield trial                                                      # step 9: the caller looks at r
             p = r if n_steps % len(w) == 0 else r + (r @ (r - r_old) / mu) * p
-            p = p if p @ r > 0 else r
         lam_bar = 0.0 if success else lam
         if Delta >= 0.75:
             lam = max(lam / 4, 1e-15)                                        # step 7, its last part
@@ -293,12 +293,88 @@ def _flat(x, name):
     return x
 
 
-def _is_finite(iterate):
-    return bool(np.isfinite(iterate.value) and np.all(np.isfinite(iterate.gradient)))
-
-
 def _demand_finite(iterate, advice):
-    if not _is_finite(iterate):
+    if not iterate.is_finite:
         n_bad, n = np.count_nonzero(~np.isfinite(iterate.gradient)), len(iterate.x)
         raise FloatingPointError(f"At evaluation {iterate.n_evaluations} the value is {iterate.value}, and "
                                  f"{n_bad} of the gradient's {n} elements are not finite. {advice}")
+
+
+def minimise_rows(value_and_gradient, X0, max_iter=100, tolerance=1e-6):
+    r"""Minimise one small function for each row, all rows at once: BFGS with its own step length for every row.
+
+    .. math:: x_n \leftarrow x_n - t_n H_n\, \nabla f_n(x_n), \qquad n = 1, \dots, N
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        ``value_and_gradient(X, rows)`` returns f_n(x_n) (m,) and the gradients (m, q) at X (m, q), the positions
+        of the rows numbered `rows`.
+    X0 : ndarray (N, q)
+        One start a row.
+    max_iter : int
+    tolerance : float
+        A row is finished when no entry of its gradient exceeds it.
+
+    Returns
+    -------
+    X : ndarray (N, q)
+    values : ndarray (N,)
+        No larger than at the start.
+
+    Notes
+    -----
+    Rows know nothing of one another, so a row ends at the same place in whatever company it is minimised. A row
+    whose step finds nothing better is halved again, and given up after thirty halvings.
+
+    Examples
+    --------
+    >>> targets = np.array([[1.0, 2.0], [-3.0, 0.5]])
+    >>> def bowls(X, rows):
+    ...     return 0.5 * np.sum((X - targets[rows]) ** 2, axis=1), X - targets[rows]
+    >>> minimise_rows(bowls, np.zeros((2, 2)))[0]
+    array([[ 1. ,  2. ],
+           [-3. ,  0.5]])
+    """
+    X = np.array(X0, dtype=float)
+    N, q = X.shape
+    f, g = value_and_gradient(X, np.arange(N))
+    H = np.tile(np.eye(q), (N, 1, 1)) / np.maximum(1.0, np.linalg.norm(g, axis=1))[:, None, None]
+    alive = np.flatnonzero(np.max(np.abs(g), axis=1) > tolerance)
+    for _ in range(max_iter):
+        if len(alive) == 0:
+            break
+        p = -np.einsum("nij,nj->ni", H[alive], g[alive])
+        step, f_new, g_new = _backtrack_rows(value_and_gradient, X, f, g, p, alive)
+        moved = step > 0
+        rows, s, y = alive[moved], (step[:, None] * p)[moved], g_new[moved] - g[alive[moved]]
+        X[rows], f[rows], g[rows] = X[rows] + s, f_new[moved], g_new[moved]
+        H[rows] = _bfgs_update(H[rows], s, y)
+        alive = rows[np.max(np.abs(g[rows]), axis=1) > tolerance]
+    return X, f
+
+
+def _backtrack_rows(value_and_gradient, X, f, g, p, alive):
+    """For each row the first of the steps 1, 1/2, 1/4, ... that descends enough; 0 where none of thirty does."""
+    step, f_new, g_new = np.zeros(len(alive)), f[alive].copy(), g[alive].copy()
+    waiting, t = np.arange(len(alive)), 1.0
+    slope = np.sum(p * g[alive], axis=1)
+    for _ in range(30):
+        rows = alive[waiting]
+        value, gradient = value_and_gradient(X[rows] + t * p[waiting], rows)
+        good = value <= f[rows] + 1e-4 * t * slope[waiting]         # Armijo's condition; False for NaN
+        done = waiting[good]
+        step[done], f_new[done], g_new[done] = t, value[good], gradient[good]
+        waiting, t = waiting[~good], 0.5 * t
+        if len(waiting) == 0:
+            break
+    return step, f_new, g_new
+
+
+def _bfgs_update(H, s, y):
+    """The BFGS formula for a stack of inverse Hessians; a row whose curvature is not positive keeps its own."""
+    sy = np.sum(s * y, axis=1)
+    safe = sy > 1e-12 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
+    rho = np.where(safe, 1.0 / np.where(safe, sy, 1.0), 0.0)[:, None, None]
+    V = np.eye(s.shape[1]) - rho * s[:, :, None] * y[:, None, :]
+    return V @ H @ V.transpose(0, 2, 1) + rho * s[:, :, None] * s[:, None, :]

@@ -1,0 +1,165 @@
+"""The GP-LVM's objective and its gradient: one Cholesky factor, one inverse, two lines of algebra."""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
+
+
+class Factorised(NamedTuple):
+    """A kernel matrix made ready: its Cholesky factor (N, N), A = K^-1 Y (N, D), the jitter that was needed."""
+
+    L: np.ndarray
+    A: np.ndarray
+    jitter: float
+
+
+def factorise(Y, K):
+    """Cholesky factor of K, and K^-1 Y from it; everything else follows. Chapter 5, equation (5.3)."""
+    L, jitter = cholesky_with_jitter(K)
+    return Factorised(L, solve_cholesky(L, Y), jitter)                           # (5.3)
+
+
+def log_likelihood(Y, K, factor=None):
+    r"""Log likelihood of D independent outputs, each a draw from the Gaussian process with covariance K.
+
+    .. math:: L = -\tfrac{DN}{2} \ln 2\pi - \tfrac D2 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        Centred data.
+    K : ndarray (N, N)
+        Kernel matrix of the latent positions, noise included.
+    factor : Factorised or None
+        What `factorise` returned for the same Y and K, if it is there already.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Costs O(N^3 / 3 + N^2 D). Chapter 5, equation (5.2); Lawrence (2005), equation (6).
+
+    Examples
+    --------
+    >>> round(log_likelihood(np.zeros((1, 2)), np.eye(1)), 4)                    # -ln 2 pi
+    -1.8379
+    """
+    N, D = Y.shape
+    L, A, _ = factorise(Y, K) if factor is None else factor
+    return float(-0.5 * (D * N * np.log(2 * np.pi) + D * log_determinant(L) + np.sum(A * Y)))    # (5.2)
+
+
+def kernel_matrix_gradient(factor):
+    r"""Gradient of the log likelihood with respect to the kernel matrix.
+
+    .. math:: \frac{\partial L}{\partial K} = \tfrac12 \left( K^{-1} Y Y^\top K^{-1} - D K^{-1} \right)
+              = \tfrac12 (A A^\top - D K^{-1})
+
+    Notes
+    -----
+    Costs O(2 N^3 / 3 + N^2 D). Chapter 5, equation (5.4); Lawrence (2005), equation (10), where the factor 1/2 is
+    missing.
+
+    Examples
+    --------
+    >>> kernel_matrix_gradient(factorise(np.array([[2.0]]), np.array([[4.0]])))  # (4/16 - 1/4) / 2
+    array([[0.]])
+    """
+    L, A, _ = factor
+    G = A @ A.T
+    G -= A.shape[1] * inverse_from_cholesky(L)
+    G *= 0.5                                                                     # (5.4)  (N, N)
+    return G
+
+
+def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0):
+    r"""The objective of the GP-LVM, and its gradients in the latent positions and in the kernel's parameters.
+
+    .. math:: L(X, \theta) \; \big[ - \tfrac12 \|X\|^2 - \tfrac{Nq}{2} \ln 2\pi \big]
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+    X : ndarray (N, q)
+    kernel : Kernel
+    latent_prior : "gaussian" or None
+        With the unit Gaussian prior on X (MAP), or without (maximum likelihood).
+    jitter : float
+        Added to the diagonal of K.
+
+    Returns
+    -------
+    value : float
+    dX : ndarray (N, q)
+    dtheta : ndarray (n_parameters,)
+
+    Notes
+    -----
+    Costs O(N^3). Chapter 5, equations (5.2) to (5.6).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF, White
+    >>> Y, X = np.array([[1.0], [-1.0]]), np.array([[0.5], [-0.5]])
+    >>> value, dX, dtheta = value_and_gradients(Y, X, RBF() + White(0.1))
+    >>> round(value, 4), dX.ravel().round(4)                                     # apart is better: outputs differ
+    (-3.7784, array([ 2.0539, -2.0539]))
+    """
+    K = kernel(X)
+    if jitter:
+        K.flat[::len(K) + 1] += jitter
+    factor = factorise(Y, K)
+    value = log_likelihood(Y, K, factor)                                         # (5.2)
+    dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor), X)             # (5.5)
+    if latent_prior == "gaussian":
+        value -= 0.5 * np.sum(X**2) + 0.5 * X.size * np.log(2 * np.pi)           # (5.6)
+        dX = dX - X                                                              # (5.6)
+    return float(value), dX, dtheta
+
+
+class State(NamedTuple):
+    """One iterate of a fit: latent positions, the kernel's theta, the objective, evaluations so far."""
+
+    X: np.ndarray
+    theta: np.ndarray
+    value: float
+    n_evaluations: int
+
+
+def gplvm_iterates(Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4):
+    """Generator of `State`: climb the objective from X and the kernel's parameters, the start included.
+
+    Notes
+    -----
+    The kernel passed in is not changed. A trial step at which K can't be factorised counts as a step too long.
+    Chapter 5, equations (5.4) to (5.6).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF, White
+    >>> Y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    >>> states = list(gplvm_iterates(Y, 0.1 * Y, RBF() + White(0.1), "gaussian", max_iter=5))
+    >>> states[-1].value > states[0].value
+    True
+    """
+    from ..optimise import minimise
+
+    kernel, (N, q) = kernel.copy(), X.shape
+    worst = [0.0]
+
+    def value_and_gradient(x):
+        kernel.theta = x[N * q:]
+        try:
+            value, dX, dtheta = value_and_gradients(Y, x[:N * q].reshape(N, q), kernel, latent_prior, jitter)
+        except np.linalg.LinAlgError:
+            return worst[0] + 1e6 * (1.0 + abs(worst[0])), np.zeros_like(x)
+        worst[0] = max(worst[0], -value)
+        return -value, -np.concatenate([dX.ravel(), dtheta])                     # (5.5), (5.6)
+
+    start = np.concatenate([X.ravel(), kernel.theta])
+    for iterate in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
+        x = iterate.x
+        yield State(x[:N * q].reshape(N, q), x[N * q:], -iterate.value, iterate.n_evaluations)
