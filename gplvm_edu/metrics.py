@@ -81,7 +81,8 @@ def trustworthiness(Y, X, n_neighbors=5):
 
     Notes
     -----
-    Costs O(N^2 (D + q + log N)), in blocks of rows. Equal distances are ranked by index.
+    Costs O(N^2 (D + q + log N)), in blocks of rows. Points equally far in the data share the better rank; of
+    those equally far in the embedding the first count as nearer.
     Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods.
 
     Examples
@@ -99,10 +100,10 @@ def trustworthiness(Y, X, n_neighbors=5):
         raise ValueError(f"n_neighbors is {k!r}: it must be a whole number from 1 to below N / 2 = {N / 2}.")
     excess = 0
     for n in _blocks(N):
-        order, rank = np.argsort(_distances(Y, n), axis=1, kind="stable"), np.empty((len(n), N), int)
-        np.put_along_axis(rank, order, np.arange(1, N + 1)[None], axis=1)
-        near = np.argsort(_distances(X, n), axis=1, kind="stable")[:, :k]
-        excess += int(np.sum(np.maximum(np.take_along_axis(rank, near, axis=1) - k, 0)))
+        near, D = _first_k(_distances(X, n), k), _distances(Y, n)                # (B, k), (B, N)
+        sought = zip(np.sort(D, axis=1), np.take_along_axis(D, near, axis=1), strict=True)
+        rank = 1 + np.array([np.searchsorted(sorted_row, d) for sorted_row, d in sought])    # r(n, m)  (B, k)
+        excess += int(np.sum(np.maximum(rank - k, 0)))
     return 1.0 - 2.0 * excess / (N * k * (2 * N - 3 * k - 1))
 
 
@@ -221,6 +222,14 @@ def _distances(X, n):
     D = cdist(X[n], X, "sqeuclidean")
     D[np.arange(len(n)), n] = np.inf
     return D
+
+
+def _first_k(D, k):
+    """Columns of the k smallest elements in each row of D, the first among equals: (B, k)."""
+    edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
+    inside, at_edge = D < edge, D == edge
+    room = k - np.count_nonzero(inside, axis=1, keepdims=True)
+    return np.nonzero(inside | (at_edge & (np.cumsum(at_edge, axis=1) <= room)))[1].reshape(-1, k)
 
 
 def _blocks(N):

@@ -1,0 +1,581 @@
+"""Scaled conjugate gradients and L-BFGS as generators: what they find, count and leave behind."""
+import gc
+import itertools
+import subprocess
+import sys
+import threading
+import traceback
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize as scipy_optimize
+
+from gplvm_edu import optimise
+from gplvm_edu.optimise import Iterate, check_gradient, minimise
+
+BOTH = pytest.mark.parametrize("method", ["scg", "l-bfgs"])
+
+
+class Counted:
+    """An objective that remembers where it was called, and in which thread."""
+
+    def __init__(self, f):
+        self.f, self.points, self.threads = f, [], set()
+
+    def __call__(self, x):
+        self.points.append(x.copy())
+        self.threads.add(threading.current_thread())
+        return self.f(x)
+
+
+def rosenbrock(x):
+    return scipy_optimize.rosen(x), scipy_optimize.rosen_der(x)
+
+
+def quadratic(n, condition, seed):
+    """0.5 x'Hx - b'x with the eigenvalues of H spread from 1 to its condition; and its minimum."""
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    H, b = Q * np.geomspace(1.0, condition, n) @ Q.T, rng.normal(size=n)
+    H = (H + H.T) / 2
+    return lambda x: (0.5 * x @ H @ x - b @ x, H @ x - b), np.linalg.solve(H, b)
+
+
+def soft_convex(n, seed):
+    """A strictly convex function far from a quadratic, log cosh of projections and a ridge; and a start."""
+    rng = np.random.default_rng(seed)
+    A, b, ridge = rng.normal(size=(3 * n, n)), 3 * rng.normal(size=3 * n), rng.uniform(0.1, 1.0)
+
+    def f(x):
+        t = A @ x - b
+        return np.sum(np.logaddexp(t, -t)) + 0.5 * ridge * x @ x, A.T @ np.tanh(t) + ridge * x
+    return f, 3 * rng.normal(size=n)
+
+
+def workers():
+    return [thread for thread in threading.enumerate() if thread.name == "L-BFGS-B"]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    assert workers() == []
+    yield
+    assert workers() == []
+
+
+# ---- what they find
+
+
+@pytest.mark.identity
+@given(n=st.integers(1, 12), seed=st.integers(0, 10_000))
+def test_scg_solves_a_quadratic_in_n_conjugate_steps(n, seed):
+    f, minimum = quadratic(n, condition=10.0, seed=seed)
+    x0 = np.random.default_rng(seed).normal(size=n)
+    iterates = list(minimise(f, x0, max_iter=n, tolerance=0))
+    assert_allclose(iterates[-1].x, minimum, atol=1e-5 * np.linalg.norm(x0 - minimum))
+    if len(iterates) == n + 1 and n > 1:       # and not earlier: the last step is still needed
+        assert np.linalg.norm(iterates[-2].x - minimum) > 10 * np.linalg.norm(iterates[-1].x - minimum)
+
+
+@pytest.mark.identity
+def test_scg_directions_are_conjugate_and_gradients_orthogonal_on_a_quadratic():
+    n = 6
+    f, minimum = quadratic(n, condition=20.0, seed=1)
+    iterates = list(minimise(f, np.zeros(n), max_iter=n, tolerance=0))
+    P = np.diff([iterate.x for iterate in iterates], axis=0)
+    P /= np.linalg.norm(P, axis=1, keepdims=True)
+    HP = np.array([f(p)[1] - f(np.zeros(n))[1] for p in P])
+    G = np.array([iterate.gradient / np.linalg.norm(iterate.gradient) for iterate in iterates[:n]])
+    assert_allclose(P @ HP.T, np.diag(np.diag(P @ HP.T)), atol=1e-5)
+    assert_allclose(G @ G.T, np.eye(n), atol=1e-5)
+
+
+@pytest.mark.identity
+@given(n=st.integers(1, 5), seed=st.integers(0, 10_000))
+def test_after_a_rejection_scg_tries_the_minimum_of_the_parabola_through_what_it_knows(n, seed):
+    f = Counted(lambda x: (np.sum(np.sqrt(1 + x**2)), x / np.sqrt(1 + x**2)))
+    x0 = 5 + np.random.default_rng(seed).uniform(size=n)        # nearly flat: the first trial goes too far
+    next(steps := minimise(f, x0)), next(steps)
+    start, _, rejected, *others = f.points                      # between them the probe of the curvature
+    (E0, gradient), E1 = f.f(start), f.f(rejected)[0]
+    assert E1 > E0 and len(others) > 0
+    p = -gradient
+    a = (rejected - start) @ p / (p @ p)
+    c = (E1 - E0 + a * p @ p) / a**2                            # E0 - (p'p) t + c t^2 passes through E1 at t = a
+    assert_allclose(others[0], start + p @ p / (2 * c) * p, rtol=1e-9)
+
+
+@pytest.mark.identity
+def test_where_the_curvature_is_negative_scg_takes_its_size_for_the_first_trial():
+    f = Counted(lambda x: (np.sum(np.cos(x)), -np.sin(x)))
+    x0 = np.array([0.1, -0.3, 0.5])                             # cos is concave here
+    next(steps := minimise(f, x0)), next(steps)
+    p = np.sin(x0)
+    pHp = -np.sum(p**2 * np.cos(x0))
+    assert pHp < 0
+    assert_allclose(f.points[2], x0 + p @ p / abs(pHp) * p, rtol=1e-5)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("n", [2, 3])
+def test_scg_restarts_along_the_gradient_after_n_steps_and_only_then(n):
+    iterates = list(minimise(rosenbrock, np.resize([-1.2, 1.0], n), max_iter=3 * n))
+    steps = np.diff([iterate.x for iterate in iterates], axis=0)
+    cosines = [-step @ iterate.gradient / np.linalg.norm(step) / np.linalg.norm(iterate.gradient)
+               for step, iterate in zip(steps, iterates, strict=False)]
+    along = np.isclose(cosines, 1.0, atol=1e-12)
+    assert_array_equal(np.flatnonzero(along), [0, n, 2 * n])
+
+
+@BOTH
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_both_methods_walk_the_rosenbrock_valley_to_its_end(method, n):
+    *_, last = minimise(rosenbrock, np.resize([-1.2, 1.0], n), method=method, tolerance=1e-8)
+    assert last.converged
+    assert np.all(np.linalg.eigvalsh(scipy_optimize.rosen_hess(last.x)) > 0)
+    if n <= 3:                                  # from four variables on there is a second minimum
+        assert_allclose(last.x, 1.0, atol=1e-6)
+
+
+@given(n=st.integers(1, 8), seed=st.integers(0, 10_000))
+def test_both_methods_agree_on_the_minimum_of_a_convex_function(n, seed):
+    f, x0 = soft_convex(n, seed)
+    *_, scg = minimise(f, x0, tolerance=1e-6)
+    *_, lbfgs = minimise(f, x0, method="l-bfgs", tolerance=1e-6)
+    assert scg.converged and lbfgs.converged
+    # the ridge is at least 0.1, so each is within |gradient| / 0.1 of the minimum
+    assert np.linalg.norm(scg.x - lbfgs.x) <= 2 * np.sqrt(n) * 1e-6 / 0.1
+
+
+@BOTH
+def test_the_scale_of_value_and_variables_does_not_decide_success(method):
+    for s in (1e-3, 1e3):
+        def f(x, s=s):
+            value, gradient = rosenbrock(x / s)
+            return s * value, gradient
+        *_, last = minimise(f, s * np.array([-1.2, 1.0]), method=method, tolerance=1e-7)
+        assert last.converged
+        assert_allclose(last.x, s, rtol=1e-4)
+
+
+def test_scg_crosses_a_region_of_negative_curvature():
+    def f(x):
+        return np.sum(np.cos(x)) + 0.01 * x @ x, 0.02 * x - np.sin(x)
+    x0 = np.array([0.1, -0.3, 0.5])            # cos is concave here
+    *_, last = minimise(f, x0, tolerance=1e-8)
+    assert last.converged
+    assert np.all(-np.cos(last.x) + 0.02 > 0)  # a minimum, not a saddle
+
+
+# ---- what they promise about the sequence
+
+
+@BOTH
+@given(n=st.integers(1, 8), seed=st.integers(0, 10_000))
+def test_values_never_increase_and_evaluations_never_decrease(method, n, seed):
+    f, x0 = soft_convex(n, seed)
+    iterates = list(minimise(f, x0, method=method, tolerance=0))
+    assert np.all(np.diff([iterate.value for iterate in iterates]) <= 0)
+    assert np.all(np.diff([iterate.n_evaluations for iterate in iterates]) >= 0)
+
+
+@BOTH
+def test_the_first_iterate_is_the_start_after_one_evaluation(method):
+    x0 = np.array([-1.2, 1.0])
+    first = next(minimise(rosenbrock, x0, method=method))
+    assert_array_equal(first.x, x0)
+    assert first[1:3] == (rosenbrock(x0)[0], 1)
+    assert_array_equal(first.gradient, rosenbrock(x0)[1])
+    assert first.stopped == "" and not first.converged
+
+
+@BOTH
+@pytest.mark.parametrize("max_iter", [0, 1, 7])
+def test_max_iter_steps_give_max_iter_plus_one_iterates(method, max_iter):
+    iterates = list(minimise(rosenbrock, np.zeros(20), method=method, max_iter=max_iter))
+    assert len(iterates) == max_iter + 1
+    assert [iterate.stopped for iterate in iterates] == [""] * max_iter + ["max_iter"]
+
+
+@BOTH
+def test_iterates_do_not_depend_on_max_iter(method):
+    short = list(minimise(rosenbrock, np.zeros(5), method=method, max_iter=6))
+    long = list(itertools.islice(minimise(rosenbrock, np.zeros(5), method=method), 7))
+    assert_array_equal([iterate.x for iterate in short], [iterate.x for iterate in long])
+
+
+@BOTH
+def test_n_evaluations_is_the_number_of_calls(method):
+    f = Counted(rosenbrock)
+    for iterate in minimise(f, np.array([-1.2, 1.0]), method=method, tolerance=0):
+        assert iterate.n_evaluations == len(f.points)
+        assert any(np.array_equal(iterate.x, point) for point in f.points)
+
+
+@BOTH
+def test_every_iterate_carries_its_own_value_and_gradient(method):
+    for iterate in minimise(rosenbrock, np.array([-1.2, 1.0, 0.3]), method=method):
+        value, gradient = rosenbrock(iterate.x)
+        assert iterate.value == value
+        assert_array_equal(iterate.gradient, gradient)
+
+
+def test_scg_spends_two_evaluations_on_a_step_that_succeeds_at_once():
+    f, _ = quadratic(8, condition=10.0, seed=3)        # on a quadratic every trial succeeds
+    iterates = list(minimise(f, np.zeros(8), max_iter=6, tolerance=0))
+    assert [iterate.n_evaluations for iterate in iterates] == [1, 3, 5, 7, 9, 11, 13]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_lbfgs_iterates_are_what_scipy_reports_to_its_callback(n):
+    x0 = np.resize([-1.2, 1.0], n)
+    reported = [x0]
+    result = scipy_optimize.minimize(rosenbrock, x0, jac=True, method="L-BFGS-B", callback=reported.append,
+                                     options={"ftol": 0, "gtol": 1e-6})
+    ours = list(minimise(rosenbrock, x0, method="l-bfgs", tolerance=1e-6))
+    assert_array_equal([iterate.x for iterate in ours], reported)
+    assert ours[-1].n_evaluations == result.nfev
+
+
+# ---- why they stop
+
+
+@BOTH
+def test_a_small_gradient_stops_the_run_and_the_bound_is_kept(method):
+    iterates = list(minimise(rosenbrock, np.array([-1.2, 1.0]), method=method, tolerance=1e-3))
+    norms = [np.max(np.abs(iterate.gradient)) for iterate in iterates]
+    assert iterates[-1].stopped == "gradient" and iterates[-1].converged
+    assert norms[-1] <= 1e-3 < min(norms[:-1])
+
+
+@BOTH
+def test_a_start_at_the_minimum_is_the_only_iterate(method):
+    iterates = list(minimise(rosenbrock, np.ones(3), method=method, tolerance=0))
+    assert len(iterates) == 1 and iterates[0].converged and iterates[0].n_evaluations == 1
+
+
+@BOTH
+def test_rounding_stalls_a_run_that_asks_for_more_than_floats_can_give(method):
+    f, minimum = quadratic(6, condition=100.0, seed=0)
+    iterates = list(minimise(lambda x: (f(x)[0] + 1e3, f(x)[1]), np.zeros(6), method=method, tolerance=0))
+    assert iterates[-1].stopped == "stalled" and not iterates[-1].converged
+    assert_array_equal(iterates[-1].x, iterates[-2].x)
+    assert_allclose(iterates[-1].x, minimum, atol=1e-5)
+
+
+@BOTH
+def test_a_gradient_of_the_wrong_sign_stalls_at_the_start(method):
+    f = Counted(lambda x: (rosenbrock(x)[0], -rosenbrock(x)[1]))
+    iterates = list(minimise(f, np.array([-1.2, 1.0]), method=method))
+    assert [iterate.stopped for iterate in iterates] == ["", "stalled"]
+    assert iterates[-1].n_evaluations == len(f.points) < 100
+
+
+# ---- whose arrays they are
+
+
+@BOTH
+def test_neither_the_caller_nor_the_objective_can_spoil_the_run_by_writing_into_arrays(method):
+    x0 = np.array([-1.2, 1.0])
+    buffer = np.empty(2)
+
+    def careless(x):
+        value, buffer[:] = rosenbrock(x)        # the same array is returned every time
+        x[:] = np.nan
+        return value, buffer
+
+    expected = [iterate.x for iterate in minimise(rosenbrock, x0, method=method)]
+    found = []
+    for iterate in minimise(careless, x0, method=method):
+        found.append(iterate.x.copy())
+        iterate.x[:] = iterate.gradient[:] = np.nan
+    assert_array_equal(found, expected)
+    assert_array_equal(x0, [-1.2, 1.0])
+
+
+@BOTH
+def test_lists_integers_and_one_element_arrays_are_understood(method):
+    *_, last = minimise(lambda x: (np.array([x @ x]), list(2 * x)), [3, 4], method=method)
+    assert_allclose(last.x, 0, atol=1e-5)
+    assert isinstance(last.value, float)
+
+
+# ---- the thread behind L-BFGS
+
+
+def test_the_objective_is_called_in_the_thread_of_the_caller():
+    f = Counted(rosenbrock)
+    with np.errstate(over="raise"):             # a setting of this thread, which must hold in the objective
+        def watchful(x):
+            assert np.geterr()["over"] == "raise"
+            return f(x)
+        list(minimise(watchful, np.zeros(3), method="l-bfgs"))
+    assert f.threads == {threading.current_thread()}
+
+
+def test_the_thread_sleeps_between_iterates():
+    f = Counted(rosenbrock)
+    iterates = minimise(f, np.zeros(5), method="l-bfgs")
+    next(iterates), next(iterates)
+    (worker,), n_calls = workers(), len(f.points)
+    worker.join(timeout=0.05)
+    assert worker.is_alive() and len(f.points) == n_calls
+    iterates.close()
+
+
+def test_the_thread_ends_when_the_generator_is_closed():
+    iterates = minimise(rosenbrock, np.zeros(5), method="l-bfgs")
+    next(iterates), next(iterates)
+    assert len(workers()) == 1
+    iterates.close()
+    assert workers() == []
+
+
+def test_the_thread_ends_when_the_loop_is_left():
+    for iterate in minimise(rosenbrock, np.zeros(5), method="l-bfgs"):
+        if iterate.n_evaluations > 3:
+            break
+    gc.collect()
+    assert workers() == []
+
+
+def test_the_thread_ends_when_the_generator_is_forgotten_in_a_cycle():
+    cycle = [minimise(rosenbrock, np.zeros(5), method="l-bfgs")]
+    cycle.append(cycle)
+    next(cycle[0]), next(cycle[0])
+    assert len(workers()) == 1
+    del cycle
+    gc.collect()
+    assert workers() == []
+
+
+def test_the_thread_ends_when_the_iterates_do():
+    list(minimise(rosenbrock, np.zeros(5), method="l-bfgs"))
+    assert workers() == []
+
+
+def test_no_thread_starts_before_the_first_step():
+    iterates = minimise(rosenbrock, np.zeros(5), method="l-bfgs")
+    assert next(iterates).n_evaluations == 1
+    assert workers() == []
+
+
+def test_two_runs_side_by_side_do_not_disturb_each_other():
+    alone = [iterate.x for iterate in minimise(rosenbrock, np.zeros(4), method="l-bfgs", max_iter=10)]
+    pairs = zip(minimise(rosenbrock, np.zeros(4), method="l-bfgs", max_iter=10),
+                minimise(rosenbrock, np.zeros(4), method="l-bfgs", max_iter=10), strict=True)
+    for expected, (left, right) in zip(alone, pairs, strict=True):
+        assert_array_equal(left.x, expected)
+        assert_array_equal(right.x, expected)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, StopIteration])
+def test_an_exception_in_the_objective_reaches_the_caller_with_its_traceback(method, kind):
+    calls = itertools.count()
+
+    def gives_up(x):
+        if next(calls) == 5:
+            raise kind("here")
+        return rosenbrock(x)
+    # Python itself turns a StopIteration that escapes a generator into a RuntimeError
+    with pytest.raises(RuntimeError if kind is StopIteration else kind) as caught:
+        list(minimise(gives_up, np.zeros(5), method=method))
+    cause = caught.value.__cause__ if kind is StopIteration else caught.value
+    assert "gives_up" in [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
+    assert workers() == []
+
+
+@BOTH
+def test_an_interrupt_of_the_consumer_ends_everything(method):
+    with pytest.raises(KeyboardInterrupt):
+        for iterate in minimise(rosenbrock, np.zeros(5), method=method):
+            if iterate.n_evaluations > 5:
+                raise KeyboardInterrupt
+    gc.collect()
+    assert workers() == []
+
+
+def test_an_interrupt_while_scipy_thinks_ends_the_thread(monkeypatch):
+    class Interrupted(optimise.queue.SimpleQueue):
+        def get(self):
+            if threading.current_thread() is threading.main_thread() and next(waits) == 4:
+                raise KeyboardInterrupt
+            return super().get()
+    waits = itertools.count()
+    monkeypatch.setattr(optimise.queue, "SimpleQueue", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(minimise(rosenbrock, np.zeros(5), method="l-bfgs"))
+    assert workers() == []
+
+
+def test_an_error_inside_scipy_reaches_the_caller(monkeypatch):
+    def broken(*_, **__):
+        raise MemoryError("inside scipy")
+    monkeypatch.setattr(optimise.optimize, "minimize", broken)
+    with pytest.raises(MemoryError, match="inside scipy"):
+        list(minimise(rosenbrock, np.zeros(5), method="l-bfgs"))
+    assert workers() == []
+
+
+def test_a_forgotten_generator_does_not_keep_the_interpreter_alive():
+    script = ("import numpy as np\nfrom gplvm_edu.optimise import minimise\n"
+              "run = minimise(lambda x: (np.sum(x**4), 4 * x**3), np.ones(3), method='l-bfgs')\n"
+              "next(run); next(run)\nkept = [run]; kept.append(kept)\nprint('end of script')\n")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end of script\n", "")
+
+
+# ---- values that are not finite
+
+
+def walled(x):
+    """-log x + x, which exists for x > 0 alone."""
+    inside = np.all(x > 0)
+    return (np.sum(x - np.log(x)), 1 - 1 / x) if inside else (np.nan, np.full_like(x, np.nan))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("outside", [np.nan, np.inf, -np.inf, -100.0])     # the last tempts: its gradient is NaN
+def test_scg_rejects_trials_that_are_not_finite(outside):
+    f = Counted(lambda x: walled(x) if np.all(x > 0) else (outside, np.full_like(x, np.nan)))
+    *_, last = minimise(f, np.array([8.0, 5.0]), tolerance=1e-8)     # curvature 1/64: the first trial leaves
+    assert any(np.any(point <= 0) for point in f.points)
+    assert last.converged
+    assert_allclose(last.x, 1.0, atol=1e-6)
+
+
+@pytest.mark.bad_input
+def test_scg_survives_a_curvature_probe_that_is_not_finite():
+    calls = itertools.count(1)
+
+    def f(x):
+        value, gradient = rosenbrock(x)
+        return value, gradient if next(calls) != 2 else np.full_like(x, np.inf)    # call 2 is the first probe
+    *_, last = minimise(f, np.array([-1.2, 1.0]))
+    assert last.converged
+    assert_allclose(last.x, 1.0, atol=1e-4)
+
+
+@pytest.mark.bad_input
+def test_lbfgs_says_that_it_cannot_step_back():
+    with pytest.raises(FloatingPointError, match=r'At evaluation \d+ the value is nan.*method="scg" can'):
+        list(minimise(walled, np.array([0.01, 5.0]), method="l-bfgs"))
+
+
+@pytest.mark.bad_input
+@BOTH
+@pytest.mark.parametrize("answer", [(np.nan, np.zeros(2)), (np.inf, np.zeros(2)), (0.0, [0.0, np.nan])])
+def test_a_start_that_is_not_finite_is_an_error(method, answer):
+    with pytest.raises(FloatingPointError, match="At evaluation 1 .*Start elsewhere"):
+        next(minimise(lambda x: answer, np.zeros(2), method=method))
+
+
+@pytest.mark.bad_input
+def test_gradients_too_large_to_square_end_the_run():
+    with np.errstate(all="ignore"):
+        iterates = list(minimise(lambda x: (1e200 * x @ x, 2e200 * x), np.ones(2), max_iter=50))
+    assert iterates[-1].stopped == "stalled"
+
+
+# ---- wrong calls
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"method": "newton"}, r"no method 'newton': choose one of 'scg', 'l-bfgs'"),
+    ({"max_iter": -1}, "max_iter counts steps.*is -1"),
+    ({"max_iter": 2.5}, "max_iter counts steps.*is 2.5"),
+    ({"tolerance": -1e-3}, "tolerance bounds the gradient.*is -0.001"),
+    ({"tolerance": np.nan}, "tolerance bounds the gradient.*is nan"),
+    ({"tolerance": "small"}, "tolerance bounds the gradient.*is 'small'"),
+    ({"x0": np.zeros((3, 2))}, r"x0 must be a flat vector.*\(3, 2\).*x0.ravel\(\)"),
+    ({"x0": 1.0}, r"x0 must be a flat vector.*shape \(\)"),
+    ({"x0": []}, r"x0 must be a flat vector, not empty.*\(0,\)"),
+    ({"x0": [0.0, np.nan]}, r"x0 must be finite, but x0\[1\] is nan"),
+])
+def test_wrong_arguments_are_refused_at_the_call(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        minimise(rosenbrock, **{"x0": np.zeros(2), **wrong})
+
+
+@pytest.mark.bad_input
+@BOTH
+@pytest.mark.parametrize(("answer", "message"), [
+    (1.0, r"must return \(number, gradient\) and returned 1.0"),
+    ((1.0, np.zeros(3)), r"gradient has shape \(3,\), but x has \(2,\)"),
+    ((1.0, np.zeros((2, 1))), r"gradient has shape \(2, 1\).*ravel"),
+    ((np.zeros(2), np.zeros(2)), "must return"),
+])
+def test_an_objective_that_returns_something_else_is_refused(method, answer, message):
+    with pytest.raises(ValueError, match=message):
+        next(minimise(lambda x: answer, np.zeros(2), method=method))
+
+
+# ---- the gradient checker
+
+
+@pytest.mark.gradient
+@given(n=st.integers(1, 8), seed=st.integers(0, 10_000))
+def test_a_right_gradient_passes_and_a_perturbed_one_does_not(n, seed):
+    f, x = soft_convex(n, seed)
+    assert check_gradient(f, x) < 1e-7
+    wrong = np.random.default_rng(seed).integers(n)
+
+    def slightly_wrong(x):
+        value, gradient = f(x)
+        gradient[wrong] += 1e-4 * np.max(np.abs(gradient))
+        return value, gradient
+    assert 0.9e-4 < check_gradient(slightly_wrong, x) < 1.1e-4
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize(("factor", "error"), [(2.0, 0.5), (0.5, 0.5), (-1.0, 2.0), (0.0, 1.0)])
+def test_a_wrong_factor_shows_as_its_distance_from_one(factor, error):
+    x = np.array([1.0, -2.0, 0.5])
+    assert_allclose(check_gradient(lambda x: (np.sum(x**3), factor * 3 * x**2), x), error, atol=1e-8)
+
+
+@pytest.mark.gradient
+def test_the_step_follows_the_size_of_each_variable():
+    for size in (1e-8, 1.0, 1e8):
+        x = size * np.array([1.0, -2.0])
+        assert check_gradient(lambda x: (np.sum(x + x**2), 1 + 2 * x), x) < 1e-8
+
+
+@pytest.mark.gradient
+def test_the_checker_costs_two_evaluations_a_variable_and_one():
+    f = Counted(rosenbrock)
+    check_gradient(f, np.zeros(7))
+    assert len(f.points) == 15
+
+
+@pytest.mark.gradient
+def test_the_checker_is_not_fooled_by_an_array_that_is_used_again():
+    buffer = np.empty(2)
+
+    def f(x):
+        buffer[:] = 2 * x
+        return x @ x, buffer
+    assert check_gradient(f, np.array([1.0, 2.0])) < 1e-9
+
+
+@pytest.mark.gradient
+def test_a_constant_has_no_error():
+    assert check_gradient(lambda x: (3.0, np.zeros_like(x)), np.ones(2)) == 0.0
+
+
+@pytest.mark.bad_input
+def test_the_checker_refuses_what_is_not_finite_or_not_flat():
+    with pytest.raises(FloatingPointError, match="move x into the domain"):
+        check_gradient(walled, np.array([1e-9]))
+    with pytest.raises(ValueError, match="x must be a flat vector"):
+        check_gradient(rosenbrock, np.zeros((2, 2)))
+
+
+def test_an_iterate_reads_as_x_value_and_evaluations():
+    assert Iterate._fields[:3] == ("x", "value", "n_evaluations")
