@@ -193,3 +193,178 @@ def test_show_source_keeps_labels_and_leaves_out_the_docstring():
     text = source_without_docstring(log_likelihood)
     assert "# (1.5)" in text and "# (1.4)" in text and '"""' not in text
     assert "def log_likelihood" in show_source(log_likelihood).data
+
+
+# --- pause, the slider back through the iterates, and what only moves ------------------------------------------
+class Walker(Explorer):
+    """A dot that a drag moves over a curve; a run of fifty steps, every one of them kept."""
+
+    title = "Walker"
+    keeps_iterates = True
+    light = ("x",)
+    drawn = 0
+
+    def make_controls(self):
+        return {"size": {"n": W.IntSlider(5, 2, 9)}, "more": {"x": W.FloatSlider(0.0, min=-9, max=9, step=0.5)}}
+
+    def panel(self, settings, state):
+        self.drawn += 1
+        figure, axes = new_figure(size=(3, 2))
+        axes.plot(np.arange(settings["n"]), np.arange(settings["n"]) * (1 + (state or 0)))
+        axes.set(xlim=(-10, 10), ylim=(-50, 50), gid="curve")
+        figure.moving = axes.plot([settings["x"]], [0], "o", animated=True)
+        return figure
+
+    def retouch(self, figure, settings):
+        figure.moving[0].set_xdata([settings["x"]])
+
+    def click(self, axes, x, y):
+        return {"x": 0.5 * round(2 * x)}
+
+    def nudge(self, right, up):
+        return {"x": self.settings["x"] + 0.5 * right}
+
+    def code(self, settings):
+        return f"x = {settings['x']}\n"
+
+    def iterates(self, settings):
+        for step in range(50):
+            yield (step + 1) / 50, step
+
+
+@pytest.fixture
+def walker(monkeypatch):
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return Walker()
+
+
+async def steps(n):
+    for _ in range(n):
+        await asyncio.sleep(0)
+
+
+def test_a_light_control_moves_its_artist_without_drawing_the_panel_again(walker):
+    drawn, start = walker.drawn, walker.picture.png
+    walker.set(x=4.0)
+    moved = walker.picture.png
+    assert walker.drawn == drawn and moved != start
+    assert moved == render_png(walker.panel({"n": 5, "x": 4.0}, None))           # as if drawn from the beginning
+    walker.controls["x"].value = 0.0
+    assert walker.picture.png == start
+
+
+def test_a_drag_and_the_arrow_keys_are_light_too(walker):
+    drawn, axes = walker.drawn, walker._figure.axes[0]
+    place = axes.transData.transform([3.0, 10.0]) / walker._figure.bbox.size
+    walker.picture.pointer = [*place, 1]
+    assert walker.settings["x"] == 3.0 and walker.picture.answered == 1
+    walker.picture.arrow = [-1, 0, 1]
+    assert walker.settings["x"] == 2.5 and walker.drawn == drawn
+
+
+def test_light_and_heavy_controls_set_together_draw_the_panel_once(walker):
+    drawn = walker.drawn
+    walker.set(x=1.0, n=7)
+    assert walker.drawn == drawn + 1
+
+
+def test_the_code_shown_follows_a_light_control(walker):
+    walker.code_button.value = True
+    walker.set(x=4.0)
+    assert "x = 4.0" in walker.code_box.value
+
+
+def test_a_run_goes_on_while_something_is_dragged(walker):
+    async def go():
+        walker.run()
+        await steps(3)
+        walker.set(x=4.0)
+        assert walker.running
+        await walker._task
+
+    asyncio.run(go())
+    assert walker._state == 49 and walker.settings["x"] == 4.0
+
+
+def test_pause_holds_a_run_and_go_on_finishes_it(walker):
+    async def go():
+        walker.run()
+        await steps(5)
+        walker.pause_button.click()
+        assert not walker.running and walker.pause_button.description == "Go on"
+        held = walker._state
+        await asyncio.sleep(0.15)
+        assert walker._state == held and 0 < held < 49
+        walker.pause_button.click()
+        assert walker.running and walker.pause_button.description == "Pause"
+        await walker._task
+
+    asyncio.run(go())
+    assert walker._state == 49 and walker.pause_button.disabled and walker.progress.value == 1.0
+
+
+def test_a_paused_run_can_be_stopped_and_run_anew(walker):
+    async def go():
+        walker.run()
+        await steps(5)
+        walker.pause()
+        walker.stop_button.click()
+        await asyncio.sleep(0.1)
+        assert walker._task is None and walker._state < 49
+        walker.run()
+        await walker._task
+
+    asyncio.run(go())
+    assert walker._state == 49 and len(walker._kept) == 50
+
+
+def test_the_slider_goes_back_through_the_iterates_of_a_run(walker):
+    walker.run_now()
+    end = walker.picture.png
+    assert (walker.scrubber.max, walker.scrubber.value) == (49, 49)
+    walker.scrubber.value = 12
+    assert walker._state == 12 and walker.picture.png == render_png(walker.panel(walker.settings, 12))
+    walker.scrubber.value = 49
+    assert walker.picture.png == end
+    walker.set(n=6)                                     # another setting: those iterates mean nothing any more
+    assert walker._state is None and walker.scrubber.max == 0
+
+
+def test_going_back_holds_a_run_and_go_on_takes_it_up_where_it_was(walker):
+    async def go():
+        walker.run()
+        await steps(9)
+        walker._show_place()
+        newest = walker._state
+        walker.scrubber.value = 2
+        assert walker._state == 2 and not walker.running and walker.pause_button.description == "Go on"
+        walker.pause()
+        assert walker._state == newest
+        await walker._task
+
+    asyncio.run(go())
+    assert walker._kept == list(range(50)) and walker.scrubber.value == 49
+
+
+def test_an_explorer_that_keeps_nothing_has_no_slider(toy):
+    toy.run_now()
+    assert toy._kept == [] and toy.scrubber.max == 0
+
+    def inside(widget):
+        return [widget, *(w for child in getattr(widget, "children", ()) for w in inside(child))]
+
+    assert toy.scrubber not in inside(toy) and toy.pause_button in inside(toy)
+
+
+def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterwards(walker, monkeypatch):
+    from threadpoolctl import threadpool_info
+    seen = []
+
+    def panel(settings, state):
+        seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+        return Walker.panel(walker, settings, state)
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    monkeypatch.setattr(walker, "panel", panel)
+    walker.set(n=3)
+    assert seen == [{1}] and [pool["num_threads"] for pool in threadpool_info()] == before

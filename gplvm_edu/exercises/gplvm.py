@@ -67,7 +67,7 @@ def same_likelihood_at_another_scale(function):
 
 @checker("gplvm.4")
 def prediction_with_its_noise(function):
-    """function(kernel, X, Y, x): mean and variance of a new OBSERVATION at x; the printed function forgets the noise."""
+    """function(kernel, X, Y, x): mean and variance of a new OBSERVATION at x, its own noise included."""
     Y, X, kernel = _problem(3)
     x = np.array([[0.2, -0.4]])
     joint = kernel(np.vstack([X, x]))

@@ -49,7 +49,8 @@ def starts(oil):
         "a width each, all at 1": GPLVM(kernel=RBF(1.0, np.ones(2)) + White(1.0), latent_prior=None),
         "MLP kernel": GPLVM(kernel=MLP() + Bias(np.exp(-2.0)) + White(0.1 * v), latent_prior=None),
     }
-    fits |= {f"random positions {seed}": GPLVM(init="random", random_state=seed, latent_prior=None) for seed in range(3)}
+    for seed in range(3):
+        fits[f"random positions {seed}"] = GPLVM(init="random", random_state=seed, latent_prior=None)
     report = {}
     for name, model in fits.items():
         model.fit(oil.data)

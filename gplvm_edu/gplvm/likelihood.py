@@ -7,7 +7,10 @@ from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinan
 
 
 class Factorised(NamedTuple):
-    """A kernel matrix made ready: its Cholesky factor (N, N), A = K^-1 Y (N, D), the jitter that was needed."""
+    """A kernel matrix made ready: its Cholesky factor (N, N), A = K^-1 Y (N, D), the jitter that was needed.
+
+    Only the lower triangle of L counts; what stands above it is rubbish that no solver reads.
+    """
 
     L: np.ndarray
     A: np.ndarray
@@ -16,7 +19,7 @@ class Factorised(NamedTuple):
 
 def factorise(Y, K):
     """Cholesky factor of K, and K^-1 Y from it; everything else follows. Chapter 5, equation (5.3)."""
-    L, jitter = cholesky_with_jitter(K)
+    L, jitter = cholesky_with_jitter(K, clean=False)
     return Factorised(L, solve_cholesky(L, Y), jitter)                           # (5.3)
 
 

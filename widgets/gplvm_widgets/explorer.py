@@ -2,8 +2,8 @@
 
 A topic writes three things: a `panel` that draws one Figure for one setting of the controls (a plain function,
 tested as such), the controls, and the `code` that reproduces a setting without the widget. The base wires them:
-strip kernel/start/size, redraw, clicks, Run/Stop with progress, question buttons, Show the code, errors, and the
-picture that stays behind in a page without a kernel.
+strip kernel/start/size, redraw, clicks and drags, Run/Pause/Stop with progress, a slider back through the iterates,
+question buttons, Show the code, errors, and the picture that stays behind in a page without a kernel.
 """
 import asyncio
 import base64
@@ -11,6 +11,7 @@ import html
 import io
 import time
 import traceback
+from functools import lru_cache
 from typing import NamedTuple
 
 import anywidget
@@ -19,8 +20,10 @@ import numpy as np
 import traitlets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
+from threadpoolctl import ThreadpoolController
 
 FRAME_SECONDS = 0.08        # while Run is going, at most one picture in this time
+PAUSE_SECONDS = 0.05        # how often a paused run looks whether it may go on
 STRIP = {
     "kernel": "which covariance?",
     "start": "which starting point?",
@@ -36,7 +39,7 @@ function render({ model, el }) {
   picture.style.cssText = "max-width:100%;height:auto;touch-action:none;user-select:none";
   picture.style.width = model.get("width") + "px";
   el.appendChild(picture);
-  let shown = null, waiting = null, busy = false, count = 0;
+  let shown = null, waiting = null, busy = false, count = 0, presses = 0;
 
   function paint() {                       // decode off the page first, so that nothing flickers
     const url = URL.createObjectURL(new Blob([model.get("png")], { type: "image/png" }));
@@ -65,6 +68,15 @@ function render({ model, el }) {
     event.preventDefault();
   });
   picture.addEventListener("pointermove", (event) => { if (event.buttons) report(event); });
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
+  picture.setAttribute("data-lm-suppress-shortcuts", "true");      // else JupyterLab takes the arrow keys
+  picture.addEventListener("keydown", (event) => {
+    const step = arrows[event.key], size = event.shiftKey ? 5 : 1;
+    if (!step || !model.get("clickable")) return;
+    event.preventDefault();
+    model.set("arrow", [size * step[0], size * step[1], ++presses]);
+    model.save_changes();
+  });
   model.on("change:answered", () => {      // the kernel has dealt with one position: send the newest, drop the rest
     busy = false;
     if (waiting) { const point = waiting; waiting = null; send(point); }
@@ -79,7 +91,10 @@ export default { render };
 
 
 class Picture(anywidget.AnyWidget):
-    """A PNG that reports where the reader points: `pointer` is (x, y, count) in fractions of the figure."""
+    """A PNG that reports where the reader points: `pointer` is (x, y, count) in fractions of the figure.
+
+    With the keyboard: `arrow` is (right, up, count), one step for each press of an arrow key, five with Shift.
+    """
 
     _esm = ESM
     png = traitlets.Bytes(b"").tag(sync=True)
@@ -87,6 +102,7 @@ class Picture(anywidget.AnyWidget):
     width = traitlets.Int(900).tag(sync=True)
     clickable = traitlets.Bool(False).tag(sync=True)
     pointer = traitlets.List([0.5, 0.5, 0]).tag(sync=True)
+    arrow = traitlets.List([0, 0, 0]).tag(sync=True)
     answered = traitlets.Int(0).tag(sync=True)
 
 
@@ -99,13 +115,42 @@ class Question(NamedTuple):
     answer: str
 
 
+class Drawing:
+    """A figure drawn once by Agg; the artists listed in `figure.moving` (all animated) can be drawn again and again.
+
+    The rest is kept as a background, so that a cursor that moves costs a few milliseconds and not a redraw.
+    """
+
+    def __init__(self, figure):
+        self.moving = getattr(figure, "moving", ())
+        self.canvas = FigureCanvasAgg(figure)
+        self.canvas.draw()
+        self.background = self.canvas.copy_from_bbox(figure.bbox) if self.moving else None
+
+    def png(self):
+        """The picture with its moving artists where they are now, as PNG bytes, compressed lightly."""
+        if self.moving:
+            self.canvas.restore_region(self.background)
+        for artist in self.moving:
+            artist.axes.draw_artist(artist)
+        buffer = io.BytesIO()
+        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).save(buffer, "PNG", compress_level=1)
+        return buffer.getvalue()
+
+
 def render_png(figure):
     """The figure as PNG bytes, drawn once by Agg and compressed lightly."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    buffer = io.BytesIO()
-    Image.fromarray(np.asarray(canvas.buffer_rgba())).save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
+    return Drawing(figure).png()
+
+
+@lru_cache(maxsize=1)
+def _thread_pools():
+    return ThreadpoolController()
+
+
+def one_thread():
+    """Context in which BLAS uses one thread: matrices of an explorer are small, and the browser needs a core too."""
+    return _thread_pools().limit(limits=1)
 
 
 class Explorer(W.VBox):
@@ -119,18 +164,26 @@ class Explorer(W.VBox):
     - `code(settings)`: source text that computes the same without the widget.
 
     It may write `iterates(settings)`, a generator of (share done, state) for Run, and `click(axes, x, y)`, which
-    returns the settings that a click at data coordinates (x, y) of an axes asks for.
+    returns the settings that a click or a drag at data coordinates (x, y) of an axes asks for; `nudge(right, up)`
+    does the same for the arrow keys.
+
+    `keeps_iterates = True` keeps every state of a run and adds a slider that goes back through them. Controls named
+    in `light` only move something: the panel puts the artists concerned into `figure.moving` (each animated), and
+    `retouch(figure, settings)` sets them anew. Nothing else is drawn again, and a run goes on.
     """
 
     title = "Explorer"
     questions = ()
     strip_notes = {}
+    light = ()
+    keeps_iterates = False
     raise_errors = False        # tests set it: an error in a callback is then raised as well as shown
 
     def __init__(self, **settings):
         self._groups = self.make_controls()
         self.controls = {name: w for group in self._groups.values() for name, w in group.items()}
         self._state, self._task, self._quiet, self._figure = None, None, False, None
+        self._paused, self._kept = False, []
         self._make_fixed_parts()
         super().__init__(self._layout())
         self.add_class("gplvm-explorer")
@@ -138,6 +191,7 @@ class Explorer(W.VBox):
             control.add_class(f"gplvm-control-{name}")
             control.observe(self._on_change, names="value")
         self.picture.observe(self._on_pointer, names="pointer")
+        self.picture.observe(self._on_arrow, names="arrow")
         self.set(**settings)
 
     # --- what a subclass may leave as it is ------------------------------------------------------------------
@@ -148,6 +202,13 @@ class Explorer(W.VBox):
     def click(self, axes, x, y):
         """Nothing to point at, unless a subclass says otherwise."""
         return {}
+
+    def nudge(self, right, up):
+        """Nothing to push with the arrow keys, unless a subclass says otherwise."""
+        return {}
+
+    def retouch(self, figure, settings):
+        """Nothing moves on its own, unless a subclass says otherwise."""
 
     # --- settings --------------------------------------------------------------------------------------------
     @property
@@ -167,29 +228,46 @@ class Explorer(W.VBox):
                 self.controls[name].value = value
         finally:
             self._quiet = False
-        self._controls_changed()
+        self._controls_changed(set(settings))
 
     def _on_change(self, change):
         if not self._quiet:
-            self._controls_changed()
+            self._controls_changed({name for name, control in self.controls.items() if control is change["owner"]})
 
-    def _controls_changed(self):
+    def _controls_changed(self, names=frozenset()):
+        if names and names <= set(self.light) and self._figure is not None and not self.error_box.value:
+            self._move()
+            return
         self.stop()                      # a result of the old setting is stale
         self._state = None
+        self._forget_iterates()
         self.redraw()
 
     # --- drawing ---------------------------------------------------------------------------------------------
     def redraw(self):
         """Draw the panel for the current settings; an error is shown in the widget, never swallowed."""
         try:
-            self._figure = self.panel(self.settings, self._state)
-            self.picture.png = render_png(self._figure)
-            self.picture.alt = f"{self.title}: " + ", ".join(f"{k} = {v}" for k, v in self.settings.items())
-            if self.code_button.value:
-                self._show_code()
+            with one_thread():
+                figure = self.panel(self.settings, self._state)
+            self._figure, self._drawing = figure, Drawing(figure)
+            self._show_picture()
             self.error_box.value = ""
         except Exception as error:
             self._show_error(error)
+
+    def _move(self):
+        try:
+            with one_thread():
+                self.retouch(self._figure, self.settings)
+            self._show_picture()
+        except Exception as error:
+            self._show_error(error)
+
+    def _show_picture(self):
+        self.picture.png = self._drawing.png()
+        self.picture.alt = f"{self.title}: " + ", ".join(f"{k} = {v}" for k, v in self.settings.items())
+        if self.code_button.value:
+            self._show_code()
 
     def _show_error(self, error):
         trace = html.escape("".join(traceback.format_exception(error)))
@@ -213,46 +291,121 @@ class Explorer(W.VBox):
         finally:
             self.picture.answered = count
 
-    # --- Run and Stop ----------------------------------------------------------------------------------------
+    def _on_arrow(self, change):
+        try:
+            wanted = self.nudge(*change["new"][:2])
+            if wanted:
+                self.set(**wanted)
+        except Exception as error:
+            self._show_error(error)
+
+    # --- Run, Pause and Stop ---------------------------------------------------------------------------------
+    @property
+    def running(self):
+        """True while an optimisation makes steps: not before, not after, not while it is paused."""
+        return self._task is not None and not self._paused
+
+    def _steps(self):
+        """The iterates of the current settings, one BLAS thread for each step, kept where the explorer keeps them."""
+        self._forget_iterates()
+        iterates = self.iterates(self.settings)
+        while True:
+            with one_thread():
+                step = next(iterates, None)
+            if step is None:
+                return
+            self.progress.value, self._state = step
+            if self.keeps_iterates:
+                self._kept.append(self._state)
+            yield
+
     def run_now(self, max_steps=None):
         """Run to the end (or for some steps) here and now: what Run does, without an event loop."""
-        for step, (share, state) in enumerate(self.iterates(self.settings)):
-            self.progress.value, self._state = share, state
+        for step, _ in enumerate(self._steps()):
             if max_steps is not None and step + 1 >= max_steps:
                 break
+        self._show_place()
         self.redraw()
 
     def run(self, button=None):
         """Start the optimisation in the background; controls stay alive, moving one stops it."""
         self.stop()
         self._task = asyncio.get_running_loop().create_task(self._run())
-        self.run_button.disabled, self.stop_button.disabled = True, False
+        self._set_buttons()
+
+    def pause(self, button=None):
+        """Hold a running optimisation, or let a paused one go on from where it was."""
+        if self._task is None:
+            return
+        self._paused = not self._paused
+        if self._paused:
+            self._show_place()
+            self.redraw()
+        elif self._kept:
+            self._state = self._kept[-1]
+        self._set_buttons()
 
     def stop(self, button=None):
         """Stop a running optimisation between two of its steps; the newest picture stays."""
-        if self._task is not None:
+        had_task = self._task is not None
+        if had_task:
             self._task.cancel()
         self._end_run()
+        if had_task and button is not None:
+            self._show_place()
+            self.redraw()
 
     async def _run(self):
         drawn = 0.0
         try:
-            for share, state in self.iterates(self.settings):
-                self.progress.value, self._state = share, state
+            for _ in self._steps():
                 if time.monotonic() - drawn > FRAME_SECONDS:
+                    self._show_place()
                     self.redraw()
                     drawn = time.monotonic()
                 await asyncio.sleep(0)
-            self.redraw()
+                while self._paused:
+                    await asyncio.sleep(PAUSE_SECONDS)
         except asyncio.CancelledError:
             raise
         except Exception as error:
+            self._end_run()
             self._show_error(error)
-        self._end_run()
+        else:
+            self._end_run()
+            self._show_place()
+            self.redraw()
 
     def _end_run(self):
-        self._task = None
-        self.run_button.disabled, self.stop_button.disabled = False, True
+        self._task, self._paused = None, False
+        self._set_buttons()
+
+    def _set_buttons(self):
+        self.run_button.disabled = self._task is not None
+        self.stop_button.disabled = self.pause_button.disabled = self._task is None
+        self.pause_button.description, self.pause_button.icon = (
+            ("Go on", "step-forward") if self._paused else ("Pause", "pause"))
+
+    # --- back through the iterates ---------------------------------------------------------------------------
+    def _forget_iterates(self):
+        self._kept = []
+        self._show_place()
+
+    def _show_place(self):
+        """Put the slider at the newest iterate, without drawing anything."""
+        newest = max(len(self._kept) - 1, 0)
+        if self.keeps_iterates and (self.scrubber.max, self.scrubber.value) != (newest, newest):
+            self._scrubbing = False
+            self.scrubber.max, self.scrubber.value = newest, newest
+            self._scrubbing = True
+
+    def _on_scrub(self, change):
+        if not self._scrubbing or not self._kept:
+            return
+        self._paused = self._task is not None
+        self._set_buttons()
+        self._state = self._kept[min(change["new"], len(self._kept) - 1)]
+        self.redraw()
 
     # --- code and questions ----------------------------------------------------------------------------------
     def _show_code(self, change=None):
@@ -286,6 +439,12 @@ class Explorer(W.VBox):
         self.stop_button = W.Button(description="Stop", icon="stop", disabled=True, layout=W.Layout(width="80px"))
         self.run_button.on_click(self.run)
         self.stop_button.on_click(self.stop)
+        self.pause_button = W.Button(description="Pause", icon="pause", disabled=True, layout=W.Layout(width="85px"))
+        self.pause_button.on_click(self.pause)
+        self.scrubber = W.IntSlider(0, 0, 0, description="iterate", layout=W.Layout(width="260px"),
+                                    style={"description_width": "initial"}).add_class("gplvm-control-iterate")
+        self._scrubbing = True
+        self.scrubber.observe(self._on_scrub, names="value")
         self.progress = W.FloatProgress(min=0.0, max=1.0, layout=W.Layout(width="150px"))
         self.question_box = W.HTML().add_class("gplvm-question")
         self.reveal_button = W.Button(description="Reveal", icon="eye", layout=W.Layout(display="none", width="100px"))
@@ -305,7 +464,8 @@ class Explorer(W.VBox):
             rows.append(W.HBox(list(self._groups["more"].values()), layout=W.Layout(flex_flow="row wrap")))
         rows += [self.error_box, self.picture]
         can_run = type(self).iterates is not Explorer.iterates
-        running = [self.run_button, self.stop_button, self.progress] if can_run else []
+        running = [self.run_button, self.pause_button, self.stop_button, self.progress] if can_run else []
+        running += [self.scrubber] if self.keeps_iterates else []
         rows.append(W.HBox([*running, self.code_button, *self.question_buttons, self.reveal_button],
                            layout=W.Layout(flex_flow="row wrap")))
         return [*rows, self.question_box, self.code_box]

@@ -1,0 +1,157 @@
+"""Checkers of chapter 6. Each compares an answer with a second way to the same numbers."""
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..datasets import make_swiss_roll
+from ..proximity import (
+    guttman_transform,
+    kruskal_stress,
+    neighbour_graph,
+    pool_adjacent_violators,
+    principal_coordinates,
+    sammon_stress,
+    short_circuits,
+)
+from . import checker
+
+
+def _problem(seed=0, N=8):
+    rng = np.random.default_rng(seed)
+    Y, X = rng.standard_normal((N, 4)), rng.standard_normal((N, 2))
+    return X - X.mean(axis=0), cdist(Y, Y)
+
+
+def _close(ours, theirs, rtol=1e-6):
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
+
+
+@checker("proximity.1")
+def best_scale(function):
+    """function(d, delta): the number a for which a d is nearest to delta."""
+    X, Delta = _problem()
+    upper = np.triu_indices(8, k=1)
+    d, delta = cdist(X, X)[upper], Delta[upper]
+    expected, value = d @ delta / (d @ d), function(d, delta)
+    if np.shape(value) != ():
+        return f"One number is wanted, your function returned the shape {np.shape(value)}."
+    if _close(value, expected):
+        return None
+    if _close(value, d @ delta / (delta @ delta)):
+        return "That is the scale of delta that comes nearest to d: it is the map that you may stretch."
+    if _close(value, delta.sum() / d.sum()):
+        return "That makes the sums equal, not the squared errors small. Set the derivative in a to zero."
+    return f"For the test map it should be {expected:.4f}, yours is {float(value):.4f}."
+
+
+@checker("proximity.2")
+def one_step_of_smacof(function):
+    """function(X, Delta): the Guttman transform with equal weights."""
+    X, Delta = _problem(1)
+    expected, value = guttman_transform(X, Delta), np.asarray(function(X, Delta), float)
+    if value.shape != X.shape:
+        return f"The new map has the shape of the old one, {X.shape}; yours has {value.shape}."
+    if _close(value, expected):
+        return None
+    if _close(value, len(X) * expected):
+        return "N times too large: V is N I - 11', so its inverse on centred maps is division by N (6.7)."
+    if _close(value, -expected):
+        return "The sign: off its diagonal B is negative, (6.5)."
+    if np.isnan(value).any():
+        return "NaN: on the diagonal delta / d is 0 / 0. Fill the diagonal of B afterwards, so that its rows sum to 0."
+    return "It is not B(X) X / N. Do the rows of your B sum to zero?"
+
+
+@checker("proximity.3")
+def gradient_of_sammons_stress(function):
+    """function(X, Delta): the gradient of E in X."""
+    X, Delta = _problem(2)
+    expected, value = sammon_stress(X, Delta)[1], np.asarray(function(X, Delta), float)
+    if value.shape != X.shape:
+        return f"The gradient has the shape of X, {X.shape}; yours has {value.shape}."
+    if _close(value, expected):
+        return None
+    if _close(value, -expected):
+        return "The sign: where the map has too small a distance, E falls as the points move apart."
+    c = Delta.sum() / 2
+    if _close(value, c * expected):
+        return "The factor 1/c is missing."
+    for factor in (0.5, 2.0):
+        if _close(value, factor * expected):
+            return (f"{factor:g} times the right answer. Each pair stands once in E: the sum is over n < m, and c too "
+                    "sums each pair once.")
+    return "It differs from finite differences. Compare with (6.10), one pair of points at a time."
+
+
+@checker("proximity.4")
+def isotonic_regression(function):
+    """function(y): the non-decreasing sequence nearest to y, for a list or an array."""
+    sequences = ([1.0, 3.0, 2.0, 4.0], [5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [1.0, 9.0, 2.0, 3.0, 0.0, 4.0],
+                 list(np.random.default_rng(3).standard_normal(40)), [2.0])
+    for y in sequences:
+        y = np.array(y)
+        expected, value = pool_adjacent_violators(y), np.asarray(function(y.copy()), float)
+        if _close(value, expected):
+            continue
+        if value.shape != y.shape:
+            return f"The answer has as many numbers as y, {len(y)}; yours has the shape {value.shape}."
+        if _close(value, np.maximum.accumulate(y)):
+            return "That is the running maximum: it only pushes up. The nearest sequence meets in the mean."
+        if _close(value, np.sort(y)):
+            return "You sorted the numbers. Each must stay in its place and move as little as it can."
+        if np.any(np.diff(value) < -1e-12):
+            return f"For {y.round(2)} your answer still falls somewhere: after a block has grown, look back once more."
+        return f"For {y.round(2)} the nearest is {expected.round(3)}, yours is {value.round(3)}."
+    return None
+
+
+@checker("proximity.5")
+def coordinates_from_geodesics(function):
+    """function(G, q): Isomap's coordinates from the geodesic distances."""
+    roll = make_swiss_roll(60, random_state=0)
+    G = cdist(roll.extra["sheet"], roll.extra["sheet"])
+    expected, value = principal_coordinates(G, 2)[0], np.asarray(function(G, 2), float)
+    if value.shape != expected.shape:
+        return f"One row of two coordinates for each of 60 points is wanted; yours has the shape {value.shape}."
+    if _close(cdist(value, value), cdist(expected, expected), rtol=1e-6):
+        return None
+    unsquared = principal_coordinates(np.sqrt(G), 2)[0]
+    if _close(cdist(value, value), cdist(unsquared, unsquared), rtol=1e-5):
+        return "These are the coordinates of the roots of the distances. What does (6.17) do to G first?"
+    if np.isnan(value).any():
+        return "NaN: a root of a negative number. Which eigenvalues did you keep?"
+    return "The distances between your points are not those of the sheet, although this sheet is flat."
+
+
+@checker("proximity.6")
+def most_neighbours_without_a_short_circuit(answer):
+    """The largest n_neighbors for which the explorer's first Swiss roll has no short circuit."""
+    roll = make_swiss_roll(400, random_state=0)
+    D = cdist(roll.data, roll.data)
+    jumps = [len(short_circuits(neighbour_graph(D, k), roll.extra["sheet"])) for k in range(1, 21)]
+    exact = int(np.flatnonzero(jumps)[0])               # k counts from 1, the index from 0
+    if int(answer) == answer and int(answer) == exact:
+        return None
+    if answer > exact:
+        return "There is a red edge already. Where does the first one appear?"
+    return "No red edge yet: there is room for more neighbours."
+
+
+@checker("proximity.7")
+def dissimilarities_that_collapse(answer):
+    """A matrix of dissimilarities of six points or more, all different, that two places map with no stress."""
+    D = np.asarray(answer, float)
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 6:
+        return f"A square matrix for at least six points is wanted; yours has the shape {D.shape}."
+    upper = D[np.triu_indices(len(D), k=1)]
+    if not np.allclose(D, D.T) or np.any(np.diag(D) != 0) or np.any(upper <= 0):
+        return "Dissimilarities are symmetric, zero on the diagonal and above zero elsewhere."
+    if len(np.unique(upper.round(12))) < len(upper):
+        return "Make all dissimilarities different: then no tie can be blamed."
+    for split in range(1, 2 ** (len(D) - 1)) if len(D) <= 12 else ():
+        sides = (split >> np.arange(len(D))) & 1
+        if 2 <= sides.sum() <= len(D) - 2 and kruskal_stress(sides[:, None].astype(float), D) < 1e-9:
+            return None
+    if len(D) > 12:
+        return "Twelve points are enough (with more I would have to try too many ways to split them)."
+    return "I tried every way to put these points into two places (two or more in each): the stress is never zero."

@@ -1,0 +1,107 @@
+"""Planes, constants and noise: the three simplest kernels (chapter 2). Inside, theta is the variance."""
+import numpy as np
+
+from .kernel import Kernel
+from .parameters import Positive, per_dimension
+
+
+class Linear(Kernel):
+    r"""Planes through the origin, equation (2.2).
+
+    .. math:: k(x, z) = \theta\, x^\top z \qquad \text{or} \qquad \sum_q \theta_q x_q z_q
+
+    Parameters
+    ----------
+    variance : float or ndarray (q,)
+        Of a slope; one for all latent dimensions, or one for each.
+
+    Examples
+    --------
+    >>> Linear(variance=2.0)(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    array([[10., 12.],
+           [12., 18.]])
+    """
+
+    variance = Positive(each=True)
+
+    def __init__(self, variance=1.0):
+        self.variance = variance
+
+    def _matrix(self, X, Z):
+        A = X * np.sqrt(self.variance)
+        B = A if Z is None else Z * np.sqrt(self.variance)
+        return A @ B.T                                                           # (2.2)
+
+    def _gradients(self, G, X, Z):
+        GZ = G @ (X if Z is None else Z)
+        in_theta = per_dimension(np.sum(X * GZ, axis=0), self.variance)
+        return self.variance * GZ, self.variance * (G.T @ X), in_theta           # (2.16)
+
+    def _diag(self, X, noise):
+        return X**2 @ np.broadcast_to(self.variance, X.shape[1])
+
+    def _diag_gradients(self, g, X, noise):
+        return 2.0 * self.variance * g[:, None] * X, per_dimension(g @ X**2, self.variance)
+
+
+class Bias(Kernel):
+    r"""An unknown constant, k(x, z) = theta, equation (2.10).
+
+    Examples
+    --------
+    >>> Bias(variance=0.5)(np.zeros((2, 1)))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+
+    variance = Positive()
+
+    def __init__(self, variance=1.0):
+        self.variance = variance
+
+    def _matrix(self, X, Z):
+        return np.full((len(X), len(X if Z is None else Z)), self.variance)      # (2.10)
+
+    def _gradients(self, G, X, Z):
+        return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([G.sum()])
+
+    def _diag(self, X, noise):
+        return np.full(len(X), self.variance)
+
+    def _diag_gradients(self, g, X, noise):
+        return np.zeros_like(X), np.array([g.sum()])
+
+
+class White(Kernel):
+    r"""Independent noise, theta for a point with itself and 0 otherwise, equation (2.11).
+
+    "With itself" means the same index, not the same place: k(X) has theta on its diagonal, a covariance k(X, Z)
+    between two sets has no noise in it, even where a row of Z repeats a row of X.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [0.0]])
+    >>> White(variance=0.1)(X)
+    array([[0.1, 0. ],
+           [0. , 0.1]])
+    >>> White(variance=0.1)(X, X)
+    array([[0., 0.],
+           [0., 0.]])
+    """
+
+    variance = Positive()
+
+    def __init__(self, variance=1.0):
+        self.variance = variance
+
+    def _matrix(self, X, Z):
+        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))     # (2.11)
+
+    def _gradients(self, G, X, Z):
+        return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([np.trace(G) if Z is None else 0.0])
+
+    def _diag(self, X, noise):
+        return np.full(len(X), self.variance if noise else 0.0)
+
+    def _diag_gradients(self, g, X, noise):
+        return np.zeros_like(X), np.array([g.sum() if noise else 0.0])

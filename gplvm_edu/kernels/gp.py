@@ -1,0 +1,173 @@
+"""Gaussian processes in three functions: draw from the prior, condition on data, score the data (chapter 2)."""
+import numpy as np
+from scipy import linalg
+
+from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
+
+
+def gp_prior_samples(kernel, X, n_samples=1, random_state=None):
+    r"""Draw functions from a Gaussian process, at the points X.
+
+    .. math:: f = L \varepsilon, \qquad L L^\top = K, \qquad \varepsilon \sim N(0, I)
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray (N, q)
+    n_samples : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ndarray (N, n_samples)
+        One function in each column, as the columns of Y are functions of X in dual PPCA.
+
+    Notes
+    -----
+    Costs O(N^3). A matrix that is singular to rounding gets the jitter of `cholesky_with_jitter`, 1e-10 of the
+    mean variance or more. Chapter 2, equation (2.4).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import Linear
+    >>> f = gp_prior_samples(Linear(), np.array([[1.0], [2.0], [3.0]]), 1, random_state=0)
+    >>> bool(np.allclose(f[1], 2 * f[0], atol=1e-3))       # a line through the origin
+    True
+    """
+    L, _ = cholesky_with_jitter(kernel(X))                                       # (2.4)
+    return L @ np.random.default_rng(random_state).standard_normal((len(L), n_samples))
+
+
+def gp_posterior(kernel, X, Y, X_new, noise_variance=0.0, full_covariance=False, include_noise=False):
+    r"""Mean and variance of the function at new points, given data.
+
+    .. math:: \bar f_* = K_{*X} K^{-1} Y, \qquad
+              \Sigma_* = K_{**} - K_{*X} K^{-1} K_{X*}, \qquad K = K_{XX} + \sigma^2 I
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A `White` part is noise of the data: it enters K, not the covariances between old and new points.
+    X : ndarray (N, q)
+    Y : ndarray (N,) or (N, D)
+    X_new : ndarray (M, q)
+    noise_variance : float
+        sigma^2, in addition to a `White` part of the kernel.
+    full_covariance : bool
+        Return the (M, M) covariance instead of the M variances.
+    include_noise : bool
+        Add the noise of a new observation: the prediction is then of y, not of f.
+
+    Returns
+    -------
+    mean : ndarray (M,) or (M, D)
+    variance : ndarray (M,), or (M, M)
+        The same for every column of Y.
+
+    Notes
+    -----
+    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> mean, variance = gp_posterior(RBF(), np.array([[0.0]]), np.array([1.0]), np.array([[0.0], [9.0]]))
+    >>> mean.round(3), variance.round(3)
+    (array([1., 0.]), array([0., 1.]))
+    """
+    L, K_sX = _factor(kernel, X, Y, noise_variance), kernel(X_new, X)
+    mean = K_sX @ solve_cholesky(L, Y)                                           # (2.25)
+    V = linalg.solve_triangular(L, K_sX.T, lower=True)                           # (N, M)
+    if not full_covariance:
+        variance = kernel.diag(X_new, noise=include_noise) - np.sum(V**2, axis=0)                # (2.26)
+        return mean, np.maximum(variance, 0.0) + include_noise * noise_variance
+    prior = kernel(X_new) if include_noise else kernel(X_new, X_new)
+    return mean, prior - V.T @ V + include_noise * noise_variance * np.eye(len(prior))           # (2.26)
+
+
+def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0):
+    r"""ln p(Y | X): how probable the data are, all functions considered.
+
+    .. math:: \ln p(Y \mid X) = -\tfrac{ND}{2} \ln 2\pi - \tfrac D2 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray (N, q)
+    Y : ndarray (N,) or (N, D)
+    noise_variance : float
+        In addition to a `White` part of the kernel.
+
+    Notes
+    -----
+    Costs O(N^3 / 3 + N^2 D). Chapter 2, equation (2.27); Lawrence (2005), equation (6).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import White
+    >>> round(gp_log_marginal_likelihood(White(), np.zeros((1, 1)), np.zeros(1)), 4)      # one standard normal
+    -0.9189
+    """
+    L = _factor(kernel, X, Y, noise_variance)
+    return _log_density(L, np.reshape(Y, (len(L), -1)))                          # (2.27)
+
+
+def gp_gradients(kernel, X, Y, noise_variance=0.0):
+    r"""The log marginal likelihood and its gradients in the inputs and in the kernel's theta.
+
+    .. math:: G = \frac{\partial L}{\partial K} = \tfrac12 (K^{-1} Y Y^\top K^{-1} - D K^{-1})
+
+    Returns
+    -------
+    value : float
+    dL_dX : ndarray (N, q)
+    dL_dtheta : ndarray (n_parameters,)
+
+    Notes
+    -----
+    Costs O(N^3): one Cholesky and its inverse through LAPACK's potri. Chapter 2, equation (2.28); Lawrence (2005),
+    equation (10), whose printed form lacks the factor 1/2.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF, White
+    >>> X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
+    >>> value, dL_dX, dL_dtheta = gp_gradients(RBF() + White(), X, y)
+    >>> dL_dX.round(3).ravel(), bool(np.isclose(value, gp_log_marginal_likelihood(RBF() + White(), X, y)))
+    (array([-0.211,  0.211]), True)
+    """
+    L = _factor(kernel, X, Y, noise_variance)
+    Y = np.reshape(Y, (len(L), -1))                                              # (N, D)
+    G = _log_density_gradient(L, Y)
+    return _log_density(L, Y), *kernel.gradients(G, X)                           # (2.28), then (2.14)
+
+
+def _log_density(L, Y):
+    """The log density of the columns of Y from the Cholesky factor of K."""
+    N, D = Y.shape
+    misfit = np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)              # tr(K^-1 YY')
+    return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))          # (2.27)
+
+
+def _log_density_gradient(L, Y):
+    """dL/dK from the Cholesky factor of K."""
+    inverse, _ = linalg.lapack.dpotri(L, lower=True)                             # lower triangle of K^-1
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    A = solve_cholesky(L, Y)                                                     # K^-1 Y  (N, D)
+    return 0.5 * (A @ A.T - Y.shape[1] * inverse)                                # (2.28)
+
+
+def _factor(kernel, X, Y, noise_variance):
+    """Cholesky factor of k(X) + noise, after a look at the shapes."""
+    Y = np.asarray(Y, dtype=float)
+    if Y.ndim not in (1, 2) or len(Y) != len(X):
+        raise ValueError(f"Y has shape {Y.shape} and X has {len(X)} rows: Y needs one row (or one number) for each "
+                         "row of X.")
+    if not np.isfinite(Y).all():
+        raise ValueError("Y contains NaN or infinity: this function needs complete data. Leave the rows with gaps "
+                         "out of X and Y.")
+    if not (np.isscalar(noise_variance) and np.isfinite(noise_variance) and noise_variance >= 0):
+        raise ValueError(f"noise_variance must be a finite number, 0 or more, got {noise_variance!r}.")
+    K = kernel(X)
+    K[np.diag_indices(len(K))] += noise_variance
+    return cholesky_with_jitter(K)[0]

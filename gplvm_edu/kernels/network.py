@@ -1,0 +1,78 @@
+"""The arcsine kernel of an infinite network (chapter 2). Inside, w and b are the weight and bias variances."""
+import numpy as np
+
+from .kernel import Kernel
+from .parameters import Positive
+
+
+class MLP(Kernel):
+    r"""An infinite network of sigmoid units, the arcsine kernel, equation (2.9).
+
+    .. math:: k(x, z) = \theta \sin^{-1} a, \qquad a = \frac{w\, x^\top z + b}{\sqrt{d_x d_z}}, \qquad
+              d_x = w\, x^\top x + b + 1
+
+    Parameters
+    ----------
+    variance : float
+        theta; the prior variance of an output weight, times 2/pi.
+    weight_variance, bias_variance : float
+        w and b: TWICE the prior variances of a hidden unit's input weights and bias (chapter 2, "An infinite
+        network", and its list of misprints).
+
+    Examples
+    --------
+    >>> MLP()(np.array([[0.0], [1.0]])).round(4)
+    array([[1.1411, 0.7181],
+           [0.7181, 1.261 ]])
+    """
+
+    variance = Positive()
+    weight_variance = Positive()
+    bias_variance = Positive()
+
+    def __init__(self, variance=1.0, weight_variance=10.0, bias_variance=10.0):
+        self.variance = variance
+        self.weight_variance = weight_variance
+        self.bias_variance = bias_variance
+
+    def _lift(self, X):
+        """x_ = (sqrt(w) x, sqrt(b)) and u = x_ / sqrt(d_x) with d_x = x_'x_ + 1, for every row; (N, q + 1) both."""
+        w, b = self.weight_variance, self.bias_variance
+        X_ = np.column_stack([np.sqrt(w) * X, np.full(len(X), np.sqrt(b))])
+        d = np.sum(X_**2, axis=1) + 1.0
+        return X_, d, X_ / np.sqrt(d)[:, None]                                   # (2.9)
+
+    def _matrix(self, X, Z):
+        U = self._lift(X)[2]
+        V = U if Z is None else self._lift(Z)[2]
+        K = U @ V.T                                                              # (2.9)  a
+        np.arcsin(np.clip(K, -1.0, 1.0, out=K), out=K)
+        K *= self.variance
+        return K
+
+    def _gradients(self, G, X, Z):
+        theta, w, b = self.variance, self.weight_variance, self.bias_variance
+        X_, dx, U = self._lift(X)
+        Z_, dz, V = (X_, dx, U) if Z is None else self._lift(Z)
+        a = U @ V.T                                                              # (2.9)  (N, M)
+        P = a * a
+        np.subtract(1.0, P, out=P)
+        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)                      # 1 - a^2 >= 1 / d, against rounding
+        np.divide(G, np.sqrt(P, out=P), out=P)                                   # (2.19)  (N, M)
+        PV, PU = P @ V, P.T @ U                                                  # (N, q + 1), (M, q + 1)
+        in_X = theta * (PV - np.sum(U * PV, axis=1)[:, None] * U) / np.sqrt(dx)[:, None]        # (2.19)
+        in_Z = theta * (PU - np.sum(V * PU, axis=1)[:, None] * V) / np.sqrt(dz)[:, None]
+        both = np.sum(in_X * X_, axis=0) + np.sum(in_Z * Z_, axis=0)
+        d_w, d_b = both[:-1].sum() / (2 * w), both[-1] / (2 * b)                 # (2.20)
+        d_theta = np.vdot(G, np.arcsin(np.clip(a, -1.0, 1.0, out=a), out=a))
+        return np.sqrt(w) * in_X[:, :-1], np.sqrt(w) * in_Z[:, :-1], np.array([d_theta, d_w, d_b])
+
+    def _diag(self, X, noise):
+        return self.variance * np.arcsin(1.0 - 1.0 / self._lift(X)[1])
+
+    def _diag_gradients(self, g, X, noise):
+        X_, d, _ = self._lift(X)
+        d_theta = g @ np.arcsin(1.0 - 1.0 / d)
+        slope = g * self.variance / np.sqrt((2.0 - 1.0 / d) / d) / d**2          # (2.21)  dL / dd
+        d_w, d_b = slope @ np.sum(X**2, axis=1), slope.sum()
+        return 2.0 * self.weight_variance * slope[:, None] * X, np.array([d_theta, d_w, d_b])

@@ -1,0 +1,182 @@
+"""Kernels of a distance: RBF, Matern32, and Periodic, a distance around circles (chapter 2).
+
+Inside, theta is the variance and gamma the inverse width.
+"""
+import numpy as np
+
+from ..linalg import squared_distances
+from .kernel import Kernel
+from .parameters import Positive, per_dimension
+
+
+class Stationary(Kernel):
+    r"""A function of the scaled squared distance alone, k = theta h(s), s = sum_q gamma_q (x_q - z_q)^2.
+
+    A subclass writes `_shape(s)`, which is h, and `_slope(s, h)`, which is dh/ds.
+
+    Parameters
+    ----------
+    variance : float
+        k(x, x).
+    inverse_width : float or ndarray (q,)
+        gamma: one over the squared length scale; one for all latent dimensions, or one for each (ARD).
+    """
+
+    variance = Positive()
+    inverse_width = Positive(each=True)
+
+    def __init__(self, variance=1.0, inverse_width=1.0):
+        self.variance = variance
+        self.inverse_width = inverse_width
+
+    def _distances(self, X, Z):
+        scale = np.sqrt(self.inverse_width)
+        return squared_distances(X * scale, None if Z is None else Z * scale)
+
+    def _matrix(self, X, Z):
+        K = self._shape(self._distances(X, Z))
+        K *= self.variance
+        return K
+
+    def _gradients(self, G, X, Z):
+        theta, gamma = self.variance, self.inverse_width
+        s = self._distances(X, Z)
+        h = self._shape(s)
+        d_theta = np.vdot(G, h)                                                  # (2.18)
+        Q = self._slope(s, h)
+        Q *= G                                                                   # (2.17)  (N, M)
+        dX, dZ, spread = through_distances(Q, X, X if Z is None else Z)
+        d_gamma = theta * per_dimension(spread, gamma)                           # (2.18)
+        scale = theta * gamma                                                    # (2.17)
+        return scale * dX, scale * dZ, np.concatenate([[d_theta], d_gamma])
+
+    def _diag(self, X, noise):
+        return np.full(len(X), self.variance)
+
+    def _diag_gradients(self, g, X, noise):
+        return np.zeros_like(X), np.concatenate([[g.sum()], np.zeros(np.size(self.inverse_width))])
+
+
+def through_distances(Q, X, Z):
+    r"""From Q = dL/ds of squared distances s = |x - z|^2 to both arguments, and the sums of Q (x_q - z_q)^2.
+
+    Notes
+    -----
+    Costs O(N M q). Chapter 2, equations (2.17) and (2.18).
+
+    Examples
+    --------
+    >>> dX, dZ, spread = through_distances(np.ones((1, 1)), np.array([[3.0]]), np.array([[1.0]]))
+    >>> dX, dZ, spread                                     # of (x - z)^2 at x = 3, z = 1
+    (array([[4.]]), array([[-4.]]), array([4.]))
+    """
+    X, Z = X - X.mean(axis=0), Z - X.mean(axis=0)            # only differences count: keep the cancellation small
+    rows, columns, QZ, QX = Q.sum(axis=1), Q.sum(axis=0), Q @ Z, Q.T @ X
+    dX = 2.0 * (rows[:, None] * X - QZ)                                          # (2.17)  (N, q)
+    dZ = 2.0 * (columns[:, None] * Z - QX)
+    spread = rows @ X**2 + columns @ Z**2 - 2.0 * np.sum(X * QZ, axis=0)         # (2.18)  (q,)
+    return dX, dZ, spread
+
+
+class RBF(Stationary):
+    r"""Smooth functions: a bell over the distance, equation (2.6).
+
+    .. math:: k(x, z) = \theta\, e^{-\frac12 \sum_q \gamma_q (x_q - z_q)^2}
+
+    Parameters
+    ----------
+    variance : float
+    inverse_width : float or ndarray (q,)
+        gamma; an array gives every latent dimension its own (automatic relevance determination).
+
+    Examples
+    --------
+    >>> RBF(variance=2.0)(np.array([[0.0], [1.0]])).round(4)
+    array([[2.    , 1.2131],
+           [1.2131, 2.    ]])
+    >>> from gplvm_edu.kernels import White
+    >>> RBF() + White(variance=0.1)
+    RBF(variance=1, inverse_width=1) + White(variance=0.1)
+    """
+
+    def _shape(self, s):
+        return np.exp(-0.5 * s)                                                  # (2.6)
+
+    def _slope(self, s, h):
+        return -0.5 * h                                                          # (2.17)
+
+
+class Matern32(Stationary):
+    r"""Rougher functions, differentiable once, equation (2.30).
+
+    .. math:: k(x, z) = \theta\,(1 + \sqrt{3 s})\, e^{-\sqrt{3 s}}, \qquad s = \sum_q \gamma_q (x_q - z_q)^2
+
+    Examples
+    --------
+    >>> Matern32()(np.array([[0.0], [1.0]])).round(4)
+    array([[1.    , 0.4834],
+           [0.4834, 1.    ]])
+    """
+
+    def _shape(self, s):
+        root = np.sqrt(3.0 * s)
+        return (1.0 + root) * np.exp(-root)                                      # (2.30)
+
+    def _slope(self, s, h):
+        return -1.5 * np.exp(-np.sqrt(3.0 * s))                                  # (2.30)
+
+
+class Periodic(Kernel):
+    r"""Functions that repeat in every latent dimension: an RBF between points wound around circles, (2.31).
+
+    .. math:: k(x, z) = \theta\, e^{-2\gamma \sum_q \sin^2(\pi (x_q - z_q) / p)}
+                      = \theta\, e^{-\frac\gamma2 \|u(x) - u(z)\|^2},
+              \qquad u(x) = (\cos \omega x, \sin \omega x), \quad \omega = 2\pi / p
+
+    Parameters
+    ----------
+    variance, inverse_width, period : float
+
+    Examples
+    --------
+    >>> Periodic(period=2.0)(np.array([[0.0], [1.0], [2.0]])).round(4)
+    array([[1.    , 0.1353, 1.    ],
+           [0.1353, 1.    , 0.1353],
+           [1.    , 0.1353, 1.    ]])
+    """
+
+    variance = Positive()
+    inverse_width = Positive()
+    period = Positive()
+
+    def __init__(self, variance=1.0, inverse_width=1.0, period=1.0):
+        self.variance = variance
+        self.inverse_width = inverse_width
+        self.period = period
+
+    def _wind(self, X):
+        """u(x), (N, 2q), and du / d(omega x): the same circles a quarter turn on."""
+        c, s = np.cos(2 * np.pi / self.period * X), np.sin(2 * np.pi / self.period * X)
+        return np.hstack([c, s]), np.hstack([-s, c])                             # (2.31)
+
+    def _matrix(self, X, Z):
+        s = squared_distances(self._wind(X)[0], None if Z is None else self._wind(Z)[0])
+        return self.variance * np.exp(-0.5 * self.inverse_width * s)             # (2.31)
+
+    def _gradients(self, G, X, Z):
+        omega, q = 2 * np.pi / self.period, X.shape[1]
+        Z = X if Z is None else Z
+        (U, turned_U), (V, turned_V) = self._wind(X), self._wind(Z)
+        Q = G * self._matrix(X, Z)                                               # (2.17)
+        dU, dV, spread = through_distances(Q, U, V)
+        dU, dV = -0.5 * self.inverse_width * dU * turned_U, -0.5 * self.inverse_width * dV * turned_V
+        in_X, in_Z = dU[:, :q] + dU[:, q:], dV[:, :q] + dV[:, q:]                # (2.31)  dL / d(omega x)
+        d_omega = np.vdot(in_X, X) + np.vdot(in_Z, Z)
+        in_parameters = [Q.sum() / self.variance, -0.5 * spread.sum(), -d_omega * omega / self.period]
+        return omega * in_X, omega * in_Z, np.array(in_parameters)
+
+    def _diag(self, X, noise):
+        return np.full(len(X), self.variance)
+
+    def _diag_gradients(self, g, X, noise):
+        return np.zeros_like(X), np.array([g.sum(), 0.0, 0.0])

@@ -1,0 +1,324 @@
+"""Isomap, MetricMDS, SammonMapping and NonMetricMDS as scikit-learn estimators: thin layers over the functions."""
+import warnings
+from numbers import Integral
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+
+from ..base import LatentModel, check_components
+from ..unify import _checks, centre_new
+from .geodesics import (
+    bridge_components,
+    geodesic_distances,
+    geodesics_to_new,
+    graph_components,
+    neighbour_graph,
+    principal_coordinates,
+    residual_variance,
+    smallest_connecting_k,
+)
+from .nonmetric import nonmetric_iterates
+from .stress import sammon_iterates, smacof_iterates
+
+
+class _ProximityMap(LatentModel):
+    """What the methods of this chapter share: Y holds data, or the distances themselves."""
+
+    def _distances(self, Y):
+        """Checked distances (N, N) between the training points."""
+        if self.metric not in ("euclidean", "distance"):
+            raise ValueError("metric must be \"euclidean\" (Y holds data, one point a row) or \"distance\" (Y is a "
+                             f"square matrix of distances), got {self.metric!r}.")
+        Y = self.check_data(Y)
+        N, D = Y.shape
+        if self.metric == "distance":
+            distances = _checks.distances(Y, "The distance matrix")
+            distances = 0.5 * (distances + distances.T)                    # the halves may differ by rounding
+        else:
+            distances = cdist(Y, Y)
+        check_components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        if not 1e-150 < distances.max() < 1e150:
+            reason = ("all points coincide, and one place has no map. Is a column missing?" if distances.max() == 0
+                      else "its square leaves the range of floating-point numbers. Rescale the data.")
+            raise ValueError(f"The largest distance between the {N} points is {distances.max():.3g}: {reason}")
+        return distances
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "distance"
+        return tags
+
+
+class Isomap(_ProximityMap):
+    """Isomap: classical MDS of distances measured along the sheet on which the data lie.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q, below the number of points.
+    n_neighbors : int, default 5
+        How many nearest points each one is joined to; reduced to N - 1 where N is smaller.
+    metric : "euclidean" or "distance"
+        "distance": `fit` takes a matrix of distances (N, N), `transform` those between new and old points (M, N).
+    disconnected : "bridge" or "error"
+        What to do when the neighbour graph falls into pieces: join them by their shortest links, with a warning, or
+        refuse.
+
+    Attributes
+    ----------
+    embedding_ : ndarray (N, q)
+    graph_ : scipy.sparse.csr_matrix (N, N)
+        The neighbour graph, bridges included.
+    geodesics_ : ndarray (N, N)
+    n_neighbors_ : int
+        What was used.
+    n_pieces_ : int
+        Pieces of the graph before bridges: 1 when all is well.
+    residual_variance_ : float
+        Share of the variance of the geodesics that the map does not explain.
+    eigenvalues_ : ndarray (q,)
+        Of the centred similarities that belong to the geodesics, largest first; a negative one counts as zero.
+
+    Notes
+    -----
+    Costs O(N^2 (k + log N)) for the shortest ways and O(N^3) for the eigenvectors. Tenenbaum, de Silva and Langford
+    (2000). Chapter 6, equations (6.15) to (6.18).
+
+    Examples
+    --------
+    >>> from gplvm_edu.datasets import make_swiss_roll
+    >>> from gplvm_edu.metrics import procrustes_distance
+    >>> roll = make_swiss_roll(500, random_state=0)
+    >>> model = Isomap(n_components=2, n_neighbors=7).fit(roll.data)
+    >>> procrustes_distance(roll.extra["sheet"], model.embedding_) < 0.1
+    True
+    """
+
+    def __init__(self, n_components=2, n_neighbors=5, metric="euclidean", disconnected="bridge"):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.disconnected = disconnected
+
+    def fit(self, Y, y=None):
+        """Graph of neighbours, shortest ways, classical MDS."""
+        k = self.n_neighbors
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"n_neighbors must be a whole number of at least 1, got {k!r}.")
+        if self.disconnected not in ("bridge", "error"):
+            raise ValueError(f"disconnected must be \"bridge\" or \"error\", got {self.disconnected!r}.")
+        distances = self._distances(Y)
+        self.n_neighbors_ = min(k, len(distances) - 1)
+        graph = neighbour_graph(distances, self.n_neighbors_)                            # (6.15)
+        self.n_pieces_, piece = graph_components(graph)
+        self.graph_ = graph if self.n_pieces_ == 1 else self._join(graph, distances, piece)
+        self.geodesics_ = geodesic_distances(self.graph_)                                # (6.16)
+        self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)   # (6.17)
+        self.residual_variance_ = residual_variance(self.geodesics_, self.embedding_)
+        self.data_ = None if self.metric == "distance" else np.array(Y, dtype=float)
+        return self
+
+    def _join(self, graph, distances, piece):
+        sizes = np.sort(np.bincount(piece))[::-1]
+        listed = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+        found = (f"With n_neighbors={self.n_neighbors_} the neighbour graph of {len(piece)} points falls into "
+                 f"{len(sizes)} pieces (of {listed} points), and nothing in the data says how far apart they are "
+                 f"along the sheet. Raise n_neighbors ({smallest_connecting_k(distances)} would join them), map each "
+                 "piece by itself, or remove duplicated rows; chapter 6, \"Break it\".")
+        if self.disconnected == "error":
+            raise ValueError(found)
+        warnings.warn(found + " For now every two pieces are bridged by their shortest link.", stacklevel=3)
+        return bridge_components(graph, distances)
+
+    def transform(self, Y):
+        """Latent positions of new points, equation (6.18); the training points come back to `embedding_`."""
+        Y = self.check_data(Y, reset=False)
+        distances = Y if self.data_ is None else cdist(Y, self.data_)
+        G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)              # (6.18)
+        S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))          # (3.19)
+        lam = self.eigenvalues_
+        return S @ np.divide(self.embedding_, lam, out=np.zeros_like(self.embedding_), where=lam > 1e-12 * lam[0])
+
+
+class _StressMap(_ProximityMap):
+    """A map found by lowering a stress step by step: `fit` is a loop over `iterates`, and can be interrupted."""
+
+    def iterates(self, Y):
+        """Yield a `Layout` (embedding, stress, converged) after each step, the start first."""
+        distances = self._distances(Y)
+        yield from self._steps(distances, self._start(distances))
+
+    def fit(self, Y, y=None):
+        """Lower the stress until it settles; after an interrupt the newest map is kept."""
+        history, layout = [], None
+        for layout in self.iterates(Y):
+            history.append(-layout.stress)
+            self.embedding_, self.stress_ = layout.embedding, layout.stress
+            self.history_, self.n_iter_ = np.array(history), len(history) - 1
+        if not layout.converged:
+            warnings.warn(f"{type(self).__name__} did not settle in max_iter={self.max_iter} steps: the last one still "
+                          f"lowered the stress by {np.diff(self.history_[-2:]).sum():.3g}. Raise max_iter, or tol.",
+                          ConvergenceWarning, stacklevel=2)
+        self.n_iter_ = max(self.n_iter_, 1)
+        return self
+
+    def _start(self, distances):
+        N, q = len(distances), self.n_components
+        if isinstance(self.init, str):
+            if self.init not in ("classical", "random"):
+                raise ValueError(f"init must be \"classical\", \"random\" or an array (N, q), got {self.init!r}.")
+            if self.init == "classical":
+                return principal_coordinates(distances, q)[0]
+            rng = np.random.default_rng(self.random_state)
+            return distances[distances > 0].mean() * rng.standard_normal((N, q)) / np.sqrt(2 * q)
+        start = np.array(self.init, dtype=float)
+        if start.shape != (N, q) or not np.isfinite(start).all():
+            raise ValueError(f"init has the shape {start.shape}: a start for these data is a finite array of shape "
+                             f"({N}, {q}), one row for each point.")
+        if not np.ptp(start, axis=0).any():
+            raise ValueError("All points of init coincide: no stress can pull them apart, because there is no "
+                             "direction to pull in. Start from \"classical\", or add a little noise.")
+        return start - start.mean(axis=0)
+
+
+class MetricMDS(_StressMap):
+    """Metric multidimensional scaling: a map whose distances are as near as can be to those given, by SMACOF.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q, below the number of points.
+    metric : "euclidean" or "distance"
+        "distance": `fit` takes a matrix of distances (N, N).
+    init : "classical", "random" or ndarray (N, q)
+        "classical": classical MDS, which for data is PCA.
+    max_iter, tol : int, float
+        It has settled when a step lowers the squared stress by less than a share `tol`.
+    random_state : int, Generator or None
+        For init="random".
+
+    Attributes
+    ----------
+    embedding_ : ndarray (N, q)
+    stress_ : float
+        Root of the squared errors over the squared distances, equation (6.2).
+    history_ : ndarray
+        Minus the stress, the start included: larger is better, and it never falls.
+    n_iter_ : int
+
+    Notes
+    -----
+    Costs O(N^2 q) a step. The method is transductive: a new point has no place until the map is made again.
+    Chapter 6, equations (6.2) to (6.8).
+
+    Examples
+    --------
+    >>> Y = np.random.default_rng(0).standard_normal((40, 5))
+    >>> model = MetricMDS(n_components=2).fit(Y)
+    >>> bool(np.all(np.diff(model.history_) >= 0)), model.stress_ < 0.3
+    (True, True)
+    """
+
+    def __init__(self, n_components=2, metric="euclidean", init="classical", max_iter=1000, tol=1e-6,
+                 random_state=None):
+        self.n_components = n_components
+        self.metric = metric
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _steps(self, distances, start):
+        return smacof_iterates(distances, start, None, self.max_iter, self.tol)
+
+
+class SammonMapping(_StressMap):
+    """Sammon's mapping: metric MDS in which errors count relative to the distance, so that small ones are kept.
+
+    Parameters
+    ----------
+    n_components, metric, init, random_state : as in MetricMDS
+    optimizer : "l-bfgs" or "scg"
+    max_iter, tol : int, float
+        It has settled when no element of the gradient is larger than `tol`, in units of the mean distance.
+
+    Attributes
+    ----------
+    embedding_, history_, n_iter_ : as in MetricMDS
+    stress_ : float
+        Sammon's E, equation (6.9).
+
+    Notes
+    -----
+    Costs O(N^2 q) a step. Duplicated rows have no relative error and do not count; they keep one place in the map.
+    Despite the name there is no map that a new point could be put through. Chapter 6, equations (6.9) and (6.10).
+
+    Examples
+    --------
+    >>> Y = np.random.default_rng(0).standard_normal((40, 5))
+    >>> model = SammonMapping(n_components=2).fit(Y)
+    >>> bool(np.all(np.diff(model.history_) >= 0)), model.stress_ < 0.1
+    (True, True)
+    """
+
+    def __init__(self, n_components=2, metric="euclidean", init="classical", optimizer="l-bfgs", max_iter=1000,
+                 tol=1e-3, random_state=None):
+        self.n_components = n_components
+        self.metric = metric
+        self.init = init
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _steps(self, distances, start):
+        return sammon_iterates(distances, start, self.optimizer, self.max_iter, self.tol)
+
+
+class NonMetricMDS(_StressMap):
+    """Kruskal's non-metric multidimensional scaling: only the order of the distances is kept.
+
+    Parameters
+    ----------
+    n_components, metric, init, random_state : as in MetricMDS
+        metric="distance": any dissimilarities, ranks for example.
+    ties : "primary" or "secondary"
+        Pairs of equal dissimilarity may differ in the map, or should not.
+    max_iter, tol : int, float
+        It has settled when a step lowers the squared stress by less than a share `tol`.
+
+    Attributes
+    ----------
+    embedding_, history_, n_iter_ : as in MetricMDS
+    stress_ : float
+        Kruskal's stress, equation (6.11).
+
+    Notes
+    -----
+    Costs O(N^2 (q + log N)) a step. Chapter 6, equations (6.11) to (6.14).
+
+    Examples
+    --------
+    >>> from scipy.spatial.distance import cdist
+    >>> Y = np.random.default_rng(0).standard_normal((40, 5))
+    >>> model = NonMetricMDS(2, max_iter=50, tol=1e-3).fit(Y)
+    >>> squared = NonMetricMDS(2, metric="distance", init=model.embedding_, max_iter=0)     # the order is the same
+    >>> bool(np.isclose(model.stress_, next(squared.iterates(cdist(Y, Y) ** 2)).stress))
+    True
+    """
+
+    def __init__(self, n_components=2, metric="euclidean", init="classical", ties="primary", max_iter=1000, tol=1e-5,
+                 random_state=None):
+        self.n_components = n_components
+        self.metric = metric
+        self.init = init
+        self.ties = ties
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _steps(self, distances, start):
+        if self.ties not in ("primary", "secondary"):
+            raise ValueError(f"ties must be \"primary\" or \"secondary\", got {self.ties!r}.")
+        return nonmetric_iterates(distances, start, self.ties, self.max_iter, self.tol)

@@ -1,0 +1,154 @@
+"""Maps that keep the order of dissimilarities and nothing else: isotonic regression, and Kruskal's stress."""
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from .stress import Layout, _settled, guttman_transform
+
+
+def pool_adjacent_violators(y, weights=None):
+    r"""The non-decreasing sequence nearest to a given one, by least squares.
+
+    .. math:: \hat y = \arg\min_{z_1 \le z_2 \le \dots \le z_n} \ \sum_i w_i (y_i - z_i)^2
+
+    Parameters
+    ----------
+    y : ndarray (n,)
+    weights : ndarray (n,) or None
+        Above 0; None: all 1.
+
+    Returns
+    -------
+    ndarray (n,)
+        Constant on blocks; in each block the weighted mean of y.
+
+    Notes
+    -----
+    All falling runs of blocks are pooled at once, until none is left: a few passes over at most n numbers, although
+    sequences exist that need of the order of sqrt(n) passes. Chapter 6, equations (6.12) and (6.13).
+
+    Examples
+    --------
+    >>> pool_adjacent_violators(np.array([1.0, 3.0, 2.0, 4.0, 3.5, 3.0]))
+    array([1. , 2.5, 2.5, 3.5, 3.5, 3.5])
+    """
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, float)
+    total, size, mean = w * y, w, np.asarray(y, float)
+    first = np.arange(len(y))                               # of each block
+    while len(mean) > 1:
+        begins = np.r_[True, mean[1:] >= mean[:-1]]         # a lower block joins the last
+        if begins.all():
+            break
+        start = np.flatnonzero(begins)
+        total, size = np.add.reduceat(total, start), np.add.reduceat(size, start)
+        first, mean = first[start], total / size                                         # (6.13)
+    return np.repeat(mean, np.diff(np.r_[first, len(y)]))                                # (6.12)
+
+
+def disparities(distances, dissimilarities, ties="primary"):
+    r"""The numbers nearest to the distances of a map that are ordered as the dissimilarities are.
+
+    .. math:: \hat d = \arg\min_z \sum_{n<m} (d_{nm} - z_{nm})^2 \quad \text{such that} \quad
+              \delta_{nm} < \delta_{ij} \Rightarrow z_{nm} \le z_{ij}
+
+    Parameters
+    ----------
+    distances, dissimilarities : ndarray (N (N - 1) / 2,)
+        One number for each pair, in the order of scipy's pdist.
+    ties : "primary" or "secondary"
+        Pairs of equal dissimilarity: anything goes between them, or their disparities must be equal.
+
+    Notes
+    -----
+    Costs O(N^2 log N), for sorting. Kruskal (1964). Chapter 6, equation (6.12).
+
+    Examples
+    --------
+    >>> disparities(np.array([2.0, 1.0, 5.0]), np.array([10.0, 20.0, 30.0]))
+    array([1.5, 1.5, 5. ])
+    """
+    d, delta = distances, dissimilarities
+    if ties == "primary":
+        order = np.lexsort((d, delta))                      # among equals, the order that the map has already
+        hat = np.empty(len(d))
+        hat[order] = pool_adjacent_violators(d[order])                                   # (6.12)
+        return hat
+    _, level, n_pairs = np.unique(delta, return_inverse=True, return_counts=True)
+    means = np.bincount(level, d) / n_pairs
+    return pool_adjacent_violators(means, n_pairs)[level]                                # (6.12)
+
+
+def kruskal_stress(X, dissimilarities, ties="primary"):
+    r"""Kruskal's stress: how far the distances of a map are from the right order.
+
+    .. math:: S(X) = \left[ \frac{\sum_{n<m} (d_{nm} - \hat d_{nm})^2}{\sum_{n<m} d_{nm}^2} \right]^{1/2}
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+    dissimilarities : ndarray (N, N)
+        Only their order counts.
+    ties : "primary" or "secondary"
+
+    Returns
+    -------
+    float
+        From 0, for a map in the right order, to 1; the sine of an angle. A map of coinciding points has 0.
+
+    Notes
+    -----
+    Costs O(N^2 (q + log N)). Chapter 6, equations (6.11) and (6.14).
+
+    Examples
+    --------
+    >>> D = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
+    >>> kruskal_stress(np.array([[0.0], [1.0], [3.0]]), D)          # 1 < 2 < 3 as 1 < 2 < 9
+    0.0
+    """
+    d = pdist(X)
+    hat = disparities(d, squareform(dissimilarities, checks=False), ties)
+    length = np.sum(d**2)
+    return float(np.sqrt(np.sum((d - hat) ** 2) / length)) if length > 0 else 0.0        # (6.11)
+
+
+def nonmetric_iterates(dissimilarities, start, ties="primary", max_iter=1000, tolerance=1e-7):
+    r"""Lower Kruskal's stress: disparities for the map, a Guttman transform for the disparities, and again.
+
+    .. math:: \hat d_t \propto \text{the disparities of } d(X_t), \quad \sum_{n<m} \hat d_t^2 = \sum_{n<m} \delta^2,
+              \qquad X_{t+1} = \tfrac1N B_{\hat d_t}(X_t)\, X_t
+
+    Parameters
+    ----------
+    dissimilarities : ndarray (N, N)
+    start : ndarray (N, q)
+    ties : "primary" or "secondary"
+    max_iter : int
+    tolerance : float
+        Converged when a step lowers the squared stress by less than this share of it (or of 0.001 squared).
+
+    Yields
+    ------
+    Layout
+        The start first; the stress never rises.
+
+    Notes
+    -----
+    Costs O(N^2 (q + log N)) a step. Chapter 6, equations (6.12) and (6.14).
+
+    Examples
+    --------
+    >>> D = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
+    >>> [round(step.stress, 3) for step in nonmetric_iterates(D, np.array([[0.0], [3.0], [1.0]]), max_iter=2)]
+    [0.378, 0.333, 0.333]
+    """
+    delta = squareform(dissimilarities, checks=False)
+    X, length, last = start, np.sqrt(np.sum(delta**2)), np.inf
+    for step in range(max_iter + 1):
+        d = pdist(X)
+        hat = disparities(d, delta, ties)                                                # (6.12)
+        value = float(np.sqrt(np.sum((d - hat) ** 2) / np.sum(d**2)))                    # (6.11)
+        done = value == 0.0 or (step > 0 and _settled(last, value, tolerance))
+        yield Layout(X, value, done)
+        if done:
+            return
+        hat *= length / np.sqrt(np.sum(hat**2))                                          # (6.14)
+        X, last = guttman_transform(X, squareform(hat)), value

@@ -1,0 +1,222 @@
+"""How badly does a map keep distances? Metric stress by majorisation, Sammon's by gradients.
+
+Every function takes the distances of the data as a square matrix, called dissimilarities here (delta in the chapter),
+to keep them apart from the distances d between the points of the map.
+"""
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.spatial.distance import cdist
+
+from ..optimise import minimise
+
+COINCIDE = 1e-10        # pairs closer than this share of the mean dissimilarity are one place to Sammon's stress
+
+
+class Layout(NamedTuple):
+    """One iterate of a map: positions (N, q), and the stress that the method lowers."""
+
+    embedding: np.ndarray
+    stress: float
+    converged: bool = False
+
+
+def _settled(last, value, tolerance):
+    """Whether a step lowered the squared stress by less than a share of it; stresses below 0.001 count as that."""
+    return bool(last**2 - value**2 <= tolerance * max(last, 1e-3) ** 2)
+
+
+def stress(X, dissimilarities, weights=None):
+    r"""Misfit of the distances in a map, as a share of the dissimilarities.
+
+    .. math:: \sigma(X) = \left[ \frac{\sum_{n<m} w_{nm} (\delta_{nm} - d_{nm}(X))^2}
+              {\sum_{n<m} w_{nm} \delta_{nm}^2} \right]^{1/2}, \qquad d_{nm}(X) = \|x_n - x_m\|
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+    dissimilarities : ndarray (N, N)
+    weights : ndarray (N, N) or None
+        Symmetric, 0 or more; None: all 1.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Costs O(N^2 q). Chapter 6, equation (6.2).
+
+    Examples
+    --------
+    >>> stress(np.array([[0.0], [3.0]]), np.array([[0.0, 4.0], [4.0, 0.0]]))
+    0.25
+    """
+    Delta, W = dissimilarities, 1.0 if weights is None else weights
+    return float(np.sqrt(np.sum(W * (Delta - cdist(X, X)) ** 2) / np.sum(W * Delta**2)))     # (6.2)
+
+
+def guttman_transform(X, dissimilarities, weights=None):
+    r"""The minimum of the parabola that touches the stress at X and lies above it everywhere else.
+
+    .. math:: X^+ = V^{\dagger} B(X)\, X, \qquad b_{nm} = -\frac{w_{nm} \delta_{nm}}{d_{nm}(X)}, \quad
+              b_{nn} = -\sum_{m \ne n} b_{nm}
+
+    With equal weights it is B(X) X / N.
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+    dissimilarities : ndarray (N, N)
+    weights : ndarray (N, N) or None
+        Symmetric, 0 or more, zeros on the diagonal; None: all 1.
+
+    Returns
+    -------
+    ndarray (N, q)
+        Centred. It does not depend on the scale of X.
+
+    Notes
+    -----
+    Costs O(N^2 q), with weights O(N^3). Points that coincide in the map do not push each other apart: there is no
+    direction to push in. Chapter 6, equations (6.5) and (6.7).
+
+    Examples
+    --------
+    >>> guttman_transform(np.array([[-1.0], [1.0]]), np.array([[0.0, 6.0], [6.0, 0.0]]))
+    array([[-3.],
+           [ 3.]])
+    """
+    Delta, W, N = dissimilarities, weights, len(X)
+    D = cdist(X, X)
+    B = -np.divide(Delta, D, out=np.zeros((N, N)), where=D > 0)                          # (6.5)
+    B = B if W is None else W * B
+    np.fill_diagonal(B, 0.0)
+    np.fill_diagonal(B, -B.sum(axis=1))                                                  # (6.5)
+    if W is None:
+        return B @ X / N                                                                 # (6.7)
+    V = np.diag(W.sum(axis=1)) - W                          # singular: add 11'/N
+    return linalg.solve(V + 1.0 / N, B @ X, assume_a="pos")                              # (6.7)
+
+
+def smacof_iterates(dissimilarities, start, weights=None, max_iter=1000, tolerance=1e-7):
+    r"""Lower the metric stress, one Guttman transform after another.
+
+    .. math:: X_{t+1} = X_t^+, \qquad \sigma(X_{t+1}) \le \sigma(X_t)
+
+    Parameters
+    ----------
+    dissimilarities : ndarray (N, N)
+    start : ndarray (N, q)
+    weights : ndarray (N, N) or None
+    max_iter : int
+    tolerance : float
+        Converged when a step lowers the squared stress by less than this share of it (or of 0.001 squared).
+
+    Yields
+    ------
+    Layout
+        The start first; the stress never rises.
+
+    Notes
+    -----
+    Costs O(N^2 q) a step. De Leeuw (1977). Chapter 6, equations (6.7) and (6.8).
+
+    Examples
+    --------
+    >>> triangle = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> *_, last = smacof_iterates(triangle, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> cdist(last.embedding, last.embedding).round(3)
+    array([[0., 3., 4.],
+           [3., 0., 5.],
+           [4., 5., 0.]])
+    """
+    X, value = start, stress(start, dissimilarities, weights)
+    yield Layout(X, value)
+    for _ in range(max_iter):
+        X = guttman_transform(X, dissimilarities, weights)                               # (6.7)
+        last, value = value, stress(X, dissimilarities, weights)
+        done = _settled(last, value, tolerance)
+        yield Layout(X, value, done)
+        if done:
+            return
+
+
+def sammon_stress(X, dissimilarities):
+    r"""Sammon's stress, which counts errors relative to the dissimilarity, and its gradient.
+
+    .. math:: E(X) = \frac1c \sum_{n<m} \frac{(\delta_{nm} - d_{nm})^2}{\delta_{nm}}, \qquad
+              \frac{\partial E}{\partial x_n} = -\frac2c \sum_{m \ne n}
+              \frac{\delta_{nm} - d_{nm}}{\delta_{nm}\, d_{nm}} (x_n - x_m), \qquad c = \sum_{n<m} \delta_{nm}
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+    dissimilarities : ndarray (N, N)
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray (N, q)
+
+    Notes
+    -----
+    Costs O(N^2 q). Pairs with dissimilarity 0 (duplicates) have no relative error and are left out.
+    Sammon (1969), whose E this is. Chapter 6, equations (6.9) and (6.10).
+
+    Examples
+    --------
+    >>> value, gradient = sammon_stress(np.array([[0.0], [3.0]]), np.array([[0.0, 4.0], [4.0, 0.0]]))
+    >>> value, gradient.ravel()                                     # (1/4)^2, and pull them apart
+    (0.0625, array([ 0.125, -0.125]))
+    """
+    Delta, D = dissimilarities, cdist(X, X)
+    counts = Delta > COINCIDE * Delta.mean()
+    c = np.sum(Delta, where=counts) / 2
+    R = np.divide(Delta - D, Delta, out=np.zeros_like(D), where=counts)                  # relative errors
+    E = np.sum(R * (Delta - D)) / (2 * c)                                                # (6.9)
+    A = np.divide(R, D, out=np.zeros_like(D), where=D > 0)
+    gradient = (-2 / c) * (A.sum(axis=1)[:, None] * X - A @ X)                           # (6.10)
+    return float(E), gradient
+
+
+def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tolerance=1e-4):
+    """Lower Sammon's stress by gradients, in units in which the mean dissimilarity is 1.
+
+    Parameters
+    ----------
+    dissimilarities : ndarray (N, N)
+    start : ndarray (N, q)
+    method : "l-bfgs" or "scg"
+    max_iter : int
+    tolerance : float
+        Converged when no element of the gradient of N (N - 1) E / 2, in those units, is larger.
+
+    Yields
+    ------
+    Layout
+        The start first; the stress never rises.
+
+    Notes
+    -----
+    Costs O(N^2 q) an evaluation. Chapter 6, equations (6.9) and (6.10).
+
+    Examples
+    --------
+    >>> triangle = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> *_, last = sammon_iterates(triangle, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> last.stress < 1e-8, last.converged
+    (True, True)
+    """
+    (N, q), n_pairs = start.shape, len(start) * (len(start) - 1) / 2
+    unit = dissimilarities.sum() / (2 * n_pairs)            # any other unit would change what `tolerance` means
+    Delta = dissimilarities / unit
+
+    def value_and_gradient(x):
+        E, gradient = sammon_stress(x.reshape(N, q), Delta)                              # (6.9), (6.10)
+        return n_pairs * E, n_pairs * gradient.ravel()
+
+    for iterate in minimise(value_and_gradient, start.ravel() / unit, method, max_iter, tolerance):
+        settled = iterate.stopped in ("gradient", "stalled")
+        yield Layout(unit * iterate.x.reshape(N, q), iterate.value / n_pairs, settled)

@@ -1,0 +1,37 @@
+"""One divergence for PCA, kernel PCA, classical MDS and the GP-LVM (chapter 3).
+
+`divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `proximity` the
+ways to a similarity matrix and back, `outputs` scales for single columns, `cities` a table of distances;
+`estimators` and `minor` hold the scikit-learn classes.
+"""
+from .cities import city_distances, great_circle_distances
+from .closed_form import (
+    Retained,
+    leading_eigenpairs,
+    minimal_cross_entropy,
+    minimal_divergence,
+    minimiser,
+    retained_sets,
+    spectrum,
+)
+from .divergence import cross_entropy, gaussian_kl, gp_log_likelihood, kl_gradient, linear_divergence
+from .estimators import ClassicalMDS, KernelPCA
+from .minor import MinorComponents
+from .outputs import output_scales, scaled_log_likelihood
+from .proximity import (
+    additive_constant,
+    centre_new,
+    distances_from_similarity,
+    nearest_euclidean,
+    nearest_semidefinite,
+    preimage_iterates,
+    similarity_from_distances,
+)
+
+__all__ = [
+    "ClassicalMDS", "KernelPCA", "MinorComponents", "Retained", "additive_constant", "centre_new", "city_distances",
+    "cross_entropy", "distances_from_similarity", "gaussian_kl", "gp_log_likelihood", "great_circle_distances",
+    "kl_gradient", "leading_eigenpairs", "linear_divergence", "minimal_cross_entropy", "minimal_divergence",
+    "minimiser", "nearest_euclidean", "nearest_semidefinite", "output_scales", "preimage_iterates", "retained_sets",
+    "scaled_log_likelihood", "similarity_from_distances", "spectrum",
+]

@@ -1,0 +1,225 @@
+"""KernelPCA and ClassicalMDS as scikit-learn estimators: thin layers over the functions beside them."""
+import copy
+
+import numpy as np
+
+from ..base import LatentModel, check_components
+from ..kernels import RBF, Kernel
+from ..linalg import centre, double_centre
+from . import _checks
+from .closed_form import leading_eigenpairs, minimal_cross_entropy
+from .proximity import centre_new, nearest_semidefinite
+
+
+class _SpectralMap(LatentModel):
+    """What kernel PCA and classical MDS do alike: centre proximities, keep the leading eigenvectors, project."""
+
+    def _fit_proximity(self, A, name, advice):
+        """Centre, refuse (or mend) what is no covariance, and keep the leading eigenvectors."""
+        self.training_means_ = A.mean(axis=0)
+        S = double_centre(A)
+        trace = np.trace(S)
+        lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)      # (3.8)
+        if smallest < -_checks.ROUNDING * max(lam[0], -smallest):
+            S = self._mend(double_centre(A), smallest, name, advice)
+            trace = np.trace(S)
+            lam, U, _ = leading_eigenpairs(S, self.n_components)
+        self._keep(np.maximum(lam, 0.0), U, trace)
+        return self
+
+    def _keep(self, lam, U, trace):
+        """The linear covariance nearest to the centred similarity, and the map of new points."""
+        N, q = U.shape
+        c = max(trace - lam.sum(), 0.0) / (N - q)                                        # (3.11)
+        c = 0.0 if c <= 1e-13 * lam[0] else float(c)
+        used = lam > 1e-12 * lam[0]                     # the others are rounding: the data have fewer dimensions
+        lengths = np.sqrt(np.where(used, np.maximum(lam - (c if self.shrink else 0.0), 0.0), 0.0))     # (3.9)
+        self.eigenvalues_, self.noise_variance_ = lam, c
+        self.cross_entropy_ = minimal_cross_entropy(lam, c, N)
+        self.embedding_ = U * lengths
+        self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)    # (3.19)  (N, q)
+
+    def _mend(self, S, smallest, name, advice):
+        raise _checks.not_semidefinite(S, name, advice)
+
+    def transform(self, Y):
+        """Latent positions of new points, equation (3.19); the training points come back to `embedding_`."""
+        Y = self.check_data(Y, reset=False)
+        return centre_new(self._proximity(Y), self.training_means_) @ self.coefficients_
+
+    def _check_size(self, Y):
+        N, D = Y.shape
+        check_components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric in ("precomputed", "distance", "similarity")
+        return tags
+
+
+class KernelPCA(_SpectralMap):
+    """Kernel PCA: principal components of features that only a kernel knows.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q, below the number of points.
+    kernel : kernel of `gplvm_edu.kernels`, or any callable k(Y, Z=None)
+        None: an RBF whose inverse width is 1 / (mean squared distance of the data).
+    metric : "kernel" or "precomputed"
+        "precomputed": `fit` takes the kernel matrix (N, N), `transform` the kernel between new and old points (M, N).
+    shrink : bool, default False
+        False: coordinates of length sqrt(lambda), as kernel PCA has them. True: sqrt(lambda - c), the positions that
+        minimise the divergence.
+
+    Attributes
+    ----------
+    embedding_ : ndarray (N, q)
+    eigenvalues_ : ndarray (q,)
+        Of the centred kernel matrix, largest first.
+    noise_variance_ : float
+        c, the mean of the eigenvalues that are not kept.
+    cross_entropy_ : float
+        The objective at its minimum, in nats.
+    kernel_ : the kernel used
+
+    Notes
+    -----
+    Costs O(N^3) for one partial eigendecomposition. There is no `inverse_transform`: most points of feature space
+    belong to no data point at all (chapter 3, "No way back"); `feature_weights` and `preimage_iterates` look for a
+    near one. Chapter 3, equations (3.9) and (3.19).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> Y = np.random.default_rng(0).standard_normal((50, 3))
+    >>> model = KernelPCA(n_components=2, kernel=RBF(inverse_width=0.5)).fit(Y)
+    >>> bool(np.allclose(model.transform(Y), model.embedding_))
+    True
+    """
+
+    def __init__(self, n_components=2, kernel=None, metric="kernel", shrink=False):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.metric = metric
+        self.shrink = shrink
+
+    def fit(self, Y, y=None):
+        """Keep the leading eigenvectors of the centred kernel matrix."""
+        if self.metric not in ("kernel", "precomputed"):
+            raise ValueError(f"metric must be \"kernel\" or \"precomputed\", got {self.metric!r}. For distances use "
+                             "ClassicalMDS.")
+        Y = self.check_data(Y)
+        self._check_size(Y)
+        advice = "Choose a kernel that is one, or mend the matrix: nearest_semidefinite(K), metric=\"precomputed\"."
+        if self.metric == "precomputed":
+            self.kernel_ = None
+            return self._fit_proximity(_checks.symmetric(Y, "The kernel matrix"), "The centred kernel matrix", advice)
+        if self.kernel is not None and not callable(self.kernel):
+            raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels or a function k(Y, Z=None), got "
+                             f"{self.kernel!r}.")
+        self.kernel_ = self._default(Y) if self.kernel is None else copy.deepcopy(self.kernel)
+        self.data_, K = Y, self.kernel_(Y)
+        if not isinstance(self.kernel_, Kernel):        # ours are symmetric by construction
+            K = _checks.symmetric(K, "The kernel matrix")
+        return self._fit_proximity(K, "The centred kernel matrix", advice)
+
+    @staticmethod
+    def _default(Y):
+        spread = 2.0 * np.sum(Y.var(axis=0)) * len(Y) / (len(Y) - 1)                     # the mean squared distance
+        return RBF(inverse_width=1.0 / spread if spread > 0 else 1.0)
+
+    def _proximity(self, Y):
+        return Y if self.metric == "precomputed" else self.kernel_(Y, self.data_)
+
+    def feature_weights(self, X):
+        r"""Weights gamma (M, N) with which latent points X combine the features of the training points.
+
+        .. math:: P\phi = \sum_n \gamma_n\, \phi(y_n), \qquad
+                  \gamma_n = \tfrac1N + \sum_i x_i\, u_{ni} / \sqrt{\lambda_i}
+
+        Chapter 3, equation (3.22).
+        """
+        X = self.check_latent(X)
+        squares = np.sum(self.embedding_**2, axis=0)
+        scaled = np.divide(X, squares, out=np.zeros_like(X), where=squares > 0)
+        return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T                   # (3.22)
+
+
+class ClassicalMDS(_SpectralMap):
+    """Classical multidimensional scaling (principal coordinates): a map from distances or from similarities.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q, below the number of points.
+    metric : "euclidean", "distance" or "similarity"
+        "euclidean": `fit` takes data (N, D), and the result is PCA. "distance": a matrix of distances (N, N), not
+        squared; `transform` takes those between new and old points (M, N). "similarity": the same for similarities.
+    correction : None, "nearest" or "additive"
+        What to do with distances of no Euclidean space (or an indefinite similarity): None refuses and explains,
+        "nearest" sets the negative eigenvalues to zero, "additive" adds a constant to every squared distance.
+    shrink : bool, default False
+        False: coordinates of length sqrt(lambda). True: sqrt(lambda - c), the positions that minimise the divergence.
+
+    Attributes
+    ----------
+    embedding_ : ndarray (N, q)
+    eigenvalues_ : ndarray (q,); noise_variance_ : float; cross_entropy_ : float
+        As in KernelPCA, of the centred similarity.
+    additive_constant_ : float
+        What was added to each squared distance; 0.0 when nothing was.
+
+    Notes
+    -----
+    Costs O(N^3) for one partial eigendecomposition. Chapter 3, equations (3.9), (3.19) and (3.21).
+
+    Examples
+    --------
+    >>> from gplvm_edu.unify import ClassicalMDS, city_distances
+    >>> names, D = city_distances("Europe")
+    >>> model = ClassicalMDS(metric="distance", correction="nearest").fit(D)
+    >>> model.embedding_.shape
+    (14, 2)
+    """
+
+    def __init__(self, n_components=2, metric="euclidean", correction=None, shrink=False):
+        self.n_components = n_components
+        self.metric = metric
+        self.correction = correction
+        self.shrink = shrink
+
+    def fit(self, Y, y=None):
+        """Turn distances into similarities and keep the leading eigenvectors."""
+        if self.metric not in ("euclidean", "distance", "similarity"):
+            raise ValueError("metric must be \"euclidean\" (Y holds data), \"distance\" or \"similarity\" (Y is a "
+                             f"square matrix), got {self.metric!r}.")
+        if self.correction not in (None, "nearest", "additive"):
+            raise ValueError(f"correction must be None, \"nearest\" or \"additive\", got {self.correction!r}.")
+        Y = self.check_data(Y)
+        if self.metric != "euclidean":
+            check = _checks.symmetric if self.metric == "similarity" else _checks.distances
+            Y = check(Y, f"The {self.metric} matrix")
+        self._check_size(Y)
+        self.additive_constant_ = 0.0
+        self.data_, self.mean_ = centre(Y) if self.metric == "euclidean" else (None, None)
+        kind = "similarity matrix" if self.metric == "similarity" else "similarity matrix of these distances"
+        advice = ("They belong to no points of a Euclidean space. " if self.metric == "distance" else "") + (
+            "Ask for the nearest that do, correction=\"nearest\", or for a constant added to every squared distance, "
+            "correction=\"additive\" (functions nearest_euclidean, additive_constant, nearest_semidefinite).")
+        return self._fit_proximity(self._proximity(Y), f"The centred {kind}", advice)
+
+    def _proximity(self, Y):
+        if self.metric == "similarity":
+            return Y
+        if self.metric == "distance":
+            return -0.5 * Y**2                                                           # (3.21)
+        return (Y - self.mean_) @ self.data_.T          # what (3.21) makes of Euclidean distances: inner products
+
+    def _mend(self, S, smallest, name, advice):
+        if self.correction is None:
+            return super()._mend(S, smallest, name, advice)
+        if self.correction == "nearest":
+            return nearest_semidefinite(S)
+        self.additive_constant_ = -2.0 * smallest
+        return S - smallest * (np.eye(len(S)) - 1.0 / len(S))                                   # (3.28)

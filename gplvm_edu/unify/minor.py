@@ -1,0 +1,104 @@
+"""MinorComponents as a scikit-learn estimator: the low-rank part in the inverse of the covariance."""
+import numpy as np
+
+from ..base import DensityModel, check_components
+from ..linalg import centre
+from . import _checks
+from .closed_form import minimiser, spectrum
+
+
+class MinorComponents(DensityModel):
+    """Minor component analysis: the directions in which data vary least, that is, the laws that they nearly obey.
+
+    The inverse covariance is low rank plus a multiple of the identity, K^{-1} = X X' + c I.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Number of laws q, at most the number of columns.
+    reverse : bool, default False
+        False: minimise KL(S || K), which is maximum likelihood. True: minimise KL(K || S).
+    random_state : int, Generator or None
+        For `sample`.
+
+    Attributes
+    ----------
+    components_ : ndarray (q, D)
+        Unit vectors, that of least variance first.
+    variances_ : ndarray (q,)
+        Variance of the data along each.
+    noise_variance_ : float
+        One variance for all other directions: the arithmetic (or, reversed, the harmonic) mean of theirs.
+    weights_ : ndarray (D, q)
+        X.
+    embedding_ : ndarray (N, q)
+        How far each point breaks each law.
+    mean_ : ndarray (D,)
+
+    Notes
+    -----
+    Costs O(N D^2 + D^3). Chapter 3, equations (3.17) and (3.18).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((200, 3))
+    >>> Y[:, 2] = Y[:, 0] + Y[:, 1] + 0.01 * rng.standard_normal(200)       # a law: y3 = y1 + y2
+    >>> law = MinorComponents(n_components=1).fit(Y).components_[0]
+    >>> (law / law[0]).round(2)
+    array([ 1.,  1., -1.])
+    """
+
+    def __init__(self, n_components=2, reverse=False, random_state=None):
+        self.n_components = n_components
+        self.reverse = reverse
+        self.random_state = random_state
+
+    def fit(self, Y, y=None):
+        """Keep the eigenvectors of the sample covariance with the smallest eigenvalues."""
+        Y = self.check_data(Y)
+        N, D = Y.shape
+        q = self.n_components
+        check_components(q, N, D, D, f"a row has only {D} entries to relate")
+        Yc, self.mean_ = centre(Y)
+        S = Yc.T @ Yc / N
+        lam, V = spectrum(S)
+        if lam[-1] <= _checks.ROUNDING * lam[0]:
+            raise ValueError(
+                f"Some combination of the columns of Y (n_samples={N}, n_features={D}) never varies: the smallest "
+                f"eigenvalue of its covariance is {lam[-1]:.3g}. A law that holds exactly has an infinite density. "
+                "Drop constant or redundant columns, or use more rows than columns; chapter 3, \"When S is "
+                "singular\".")
+        kept = min(q, D - 1)                            # for q = D the covariance itself is the answer
+        W, c = minimiser(S, kept, self.reverse, precision=True) if D > 1 else (np.zeros((1, 0)), 1.0 / lam[0])
+        self.noise_variance_, self.variances_ = 1.0 / c, lam[D - q:][::-1]
+        self.weights_ = np.pad(W, ((0, 0), (q - kept, 0)))[:, ::-1]
+        self.components_ = V[:, D - q:][:, ::-1].T
+        self.embedding_ = Yc @ self.components_.T
+        return self
+
+    def transform(self, Y):
+        """How far each row breaks each law: its coordinates along the minor axes; (N, q)."""
+        return (self.check_data(Y, reset=False) - self.mean_) @ self.components_.T
+
+    def score_samples(self, Y):
+        """Log density of each row under N(mean, K); (N,)."""
+        Yc = self.check_data(Y, reset=False) - self.mean_
+        D, q = Yc.shape[1], len(self.variances_)
+        Z = Yc @ self.components_.T
+        rest = np.maximum(np.sum(Yc**2, axis=1) - np.sum(Z**2, axis=1), 0.0)
+        log_det = np.sum(np.log(self.variances_)) + (D - q) * np.log(self.noise_variance_)
+        return -0.5 * (D * np.log(2 * np.pi) + log_det + Z**2 @ (1 / self.variances_) + rest / self.noise_variance_)
+
+    def get_covariance(self):
+        """The model's covariance of one row, the inverse of X X' + c I; (D, D)."""
+        V = self.components_
+        return self.noise_variance_ * np.eye(V.shape[1]) + (V.T * (self.variances_ - self.noise_variance_)) @ V
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw new rows from the model; (n_samples, D)."""
+        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
+        V = self.components_
+        Y = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, V.shape[1]))
+        Z = rng.standard_normal((n_samples, len(V))) * np.sqrt(self.variances_)
+        return self.mean_ + Y - (Y @ V.T) @ V + Z @ V

@@ -1,0 +1,53 @@
+"""Outputs that are not alike: a scale for every column of the data."""
+import numpy as np
+
+from ..linalg import solve_cholesky
+from ._checks import symmetric
+from .divergence import _factor, gp_log_likelihood
+
+
+def output_scales(Y, K):
+    r"""The best scale of each column, when all columns share one covariance.
+
+    .. math:: \hat w_d^2 = \frac{N}{y_{:,d}^\top K^{-1} y_{:,d}}
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+    K : ndarray (N, N)
+
+    Returns
+    -------
+    ndarray (D,)
+
+    Notes
+    -----
+    Costs O(N^3 + N^2 D). Chapter 3, equation (3.25); the scaled GP-LVM of Lawrence (2005), note 13.
+
+    Examples
+    --------
+    >>> output_scales(np.array([[3.0, 0.5], [-3.0, 0.5]]), np.eye(2)).round(3)
+    array([0.333, 2.   ])
+    """
+    L = _factor(symmetric(K, "K"))
+    return np.sqrt(len(Y) / np.sum(Y * solve_cholesky(L, Y), axis=0))                    # (3.25)
+
+
+def scaled_log_likelihood(Y, K, scales):
+    r"""Log likelihood of the data when column d, multiplied by its scale, has the covariance K.
+
+    .. math:: L = \sum_d \big[ \ln N(w_d\, y_{:,d} \mid 0, K) + N \ln w_d \big]
+
+    Notes
+    -----
+    Costs O(N^3 + N^2 D). The second term is the volume that the scaling stretches: without it the best scale would be
+    0. Chapter 3, equation (3.24).
+
+    Examples
+    --------
+    >>> Y, K = np.array([[3.0, 0.5], [-3.0, 0.5]]), np.eye(2)
+    >>> bool(scaled_log_likelihood(Y, K, output_scales(Y, K)) > scaled_log_likelihood(Y, K, np.ones(2)))
+    True
+    """
+    w = np.asarray(scales, float)
+    return gp_log_likelihood(Y * w, K) + len(Y) * float(np.sum(np.log(w)))               # (3.24)

@@ -1,0 +1,213 @@
+"""EM for probabilistic kernel PCA: the features' weights are the missing data, the kernel matrix all one needs."""
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..metrics import procrustes_distance, subspace_angle
+from .model import _value, maximum_likelihood
+
+STARTS = ("random", "pca", "raw pca")
+
+
+class EMState(NamedTuple):
+    """One iterate: latent positions (N, q), noise variance, log likelihood for each feature."""
+
+    latent: np.ndarray
+    noise_variance: float
+    log_likelihood: float
+
+
+def em_step(S, latent, noise_variance):
+    r"""One E-step and one M-step, combined.
+
+    .. math:: X^+ = S X (\sigma^2 I + M^{-1} X^\top S X)^{-1}, \qquad
+              \sigma^{2+} = \tfrac1N \mathrm{tr}(S - S X M^{-1} X^{+\top}), \qquad M = X^\top X + \sigma^2 I
+
+    Parameters
+    ----------
+    S : ndarray (N, N)
+        HKH / N. With HKH in its place two factors N appear, as in the paper; to mix the two forms is an error.
+    latent : ndarray (N, q)
+    noise_variance : float
+
+    Returns
+    -------
+    latent : ndarray (N, q)
+    noise_variance : float
+
+    Notes
+    -----
+    Costs O(N^2 q). Chapter 4, equations (4.26) and (4.27); Zhang et al. (2004), equations (18) and (19).
+
+    Examples
+    --------
+    >>> X, noise_variance = em_step(np.diag([4.0, 1.0, 1.0]), np.array([[3.0 ** 0.5], [0.0], [0.0]]), 1.0)
+    >>> X.ravel().round(4), round(noise_variance, 4)                             # the maximum stays where it is
+    (array([1.7321, 0.    , 0.    ]), 1.0)
+    """
+    X, s2 = latent, noise_variance
+    SX = S @ X                                                                   # (N, q)
+    return _step(np.trace(S), X, SX, X.T @ SX, s2)
+
+
+def _step(trace_S, X, SX, XSX, s2):
+    """Equations (4.26) and (4.27) from S X and X'SX."""
+    N, q = X.shape
+    M = X.T @ X + s2 * np.eye(q)
+    A = np.linalg.solve(M, XSX)                                                  # M^-1 X'SX  (q, q)
+    X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T                      # (4.26)  (N, q)
+    explained = np.sum(np.linalg.solve(M, SX.T) * X_new.T)                       # tr(S X M^-1 X+')
+    return X_new, float((trace_S - explained) / N)                               # (4.27)
+
+
+def em_iterates(S, latent, noise_variance, max_iter=1000):
+    """Generator of EM's states, the start included; the likelihood never falls.
+
+    Parameters
+    ----------
+    S : ndarray (N, N)
+    latent : ndarray (N, q)
+        Where to start.
+    noise_variance : float
+        The noise to start with.
+    max_iter : int
+
+    Yields
+    ------
+    EMState
+
+    Notes
+    -----
+    Costs O(N^2 q) a step: one product S X serves the step and the likelihood. Chapter 4, equations (4.26) and (4.27).
+
+    Examples
+    --------
+    >>> S = np.diag([4.0, 1.0, 1.0, 0.5])
+    >>> values = [state.log_likelihood for state in em_iterates(S, np.ones((4, 1)), 1.0, max_iter=5)]
+    >>> len(values), bool(np.all(np.diff(values) > 0))
+    (6, True)
+    """
+    X, s2, trace_S = np.array(latent, float), float(noise_variance), np.trace(S)
+    for iteration in range(max_iter + 1):
+        SX = S @ X
+        XSX = X.T @ SX
+        yield EMState(X, s2, float(_value(trace_S, X, XSX, s2)))                 # (4.13)
+        if iteration < max_iter:
+            X, s2 = _step(trace_S, X, SX, XSX, s2)
+
+
+def em_rates(eigenvalues, n_components):
+    r"""By which factors EM's two errors shrink in each step, once it is near the maximum.
+
+    .. math:: \rho_{\text{subspace}} = \frac{\lambda_{q+1}}{\lambda_q}, \qquad
+              \rho_{\text{length}} = \max_{i \le q} \Big[ 1 - \frac{2 \sigma^2 (\lambda_i - \sigma^2)}{\lambda_i^2}
+              \Big]
+
+    Parameters
+    ----------
+    eigenvalues : ndarray (N,)
+        All eigenvalues of S, largest first.
+    n_components : int
+
+    Returns
+    -------
+    subspace, length : float
+
+    Notes
+    -----
+    The first is exact from the first step on, the second up to terms of order 1 / N. Chapter 4, equations (4.29)
+    and (4.30).
+
+    Examples
+    --------
+    >>> subspace, length = em_rates(np.array([8.0, 2.0, 1.0, 1.0]), n_components=1)
+    >>> subspace, round(length, 4)
+    (0.25, 0.7222)
+    """
+    lam, q = eigenvalues, n_components
+    s2 = np.sum(lam[q:]) / (len(lam) - q)                                        # (4.17)
+    lengths = 1.0 - 2.0 * s2 * (lam[:q] - s2) / lam[:q] ** 2                     # (4.30)  (q,)
+    return float(lam[q] / lam[q - 1]), float(np.max(lengths))                    # (4.29)
+
+
+def start_positions(kind, S, n_components, Y=None, random_state=None):
+    r"""Where EM starts: Gaussian noise of the size of S, linear PCA scores over the root of N, or the raw scores.
+
+    .. math:: X(0) = \sqrt{\tfrac1N \mathrm{tr} S}\; Z, \qquad X(0) = U_q \mathrm{diag}(s_i) / \sqrt N,
+              \qquad X(0) = U_q \mathrm{diag}(s_i)
+
+    Parameters
+    ----------
+    kind : "random", "pca" or "raw pca"
+    S : ndarray (N, N)
+    n_components : int
+    Y : ndarray (N, D)
+        The data, for the two starts from linear PCA; s are the singular values of the centred data.
+    random_state : int, numpy Generator or None
+
+    Returns
+    -------
+    ndarray (N, q)
+
+    Notes
+    -----
+    Costs O(N q), or O(N D min(N, D)). Chapter 4, equation (4.31).
+
+    Examples
+    --------
+    >>> Y = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> raw, scaled = (start_positions(kind, np.eye(4), 1, Y) for kind in ("raw pca", "pca"))
+    >>> raw[:2].ravel().round(2), scaled[:2].ravel().round(2)
+    (array([ 3., -3.]), array([ 1.5, -1.5]))
+    """
+    N, q = len(S), n_components
+    if kind == "random":
+        return np.sqrt(np.trace(S) / N) * np.random.default_rng(random_state).standard_normal((N, q))
+    U, s, _ = linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    if q > len(s):
+        raise ValueError(f"A start from linear PCA has {len(s)} columns at most for data with {Y.shape[1]} columns, "
+                         f"but n_components is {q}. Use a random start.")
+    scores = U[:, :q] * s[:q] * np.where(U[np.argmax(np.abs(U[:, :q]), axis=0), np.arange(q)] < 0, -1.0, 1.0)
+    return scores / np.sqrt(N) if kind == "pca" else scores                      # (4.31)
+
+
+def em_progress(S, latent, noise_variance, iterations):
+    r"""How far EM is from the closed form after so many steps: subspace, lengths, likelihood.
+
+    .. math:: \theta_t = \angle(X(t), \hat X), \qquad
+              d_t = \min_{R^\top R = I} \|\hat X - X(t) R\|_F \,/\, \|\hat X\|_F, \qquad \hat\ell - \ell(t)
+
+    Parameters
+    ----------
+    S : ndarray (N, N)
+    latent, noise_variance : ndarray (N, q), float
+        The start.
+    iterations : sequence of int
+        After which steps to measure, in increasing order.
+
+    Returns
+    -------
+    ndarray (len(iterations), 3)
+        The largest angle between the subspaces in radians, the Procrustes distance without scaling, and what the log
+        likelihood for each feature still lacks.
+
+    Notes
+    -----
+    Costs O(N^2 q) a step. Chapter 4, equation (4.28).
+
+    Examples
+    --------
+    >>> S = np.diag([4.0, 1.0, 1.0, 0.5]) - 0.2
+    >>> first, last = em_progress(S, np.array([[1.0], [2.0], [0.0], [1.0]]), 1.0, [0, 40])
+    >>> bool(first[1] > 0.5), bool(np.all(np.abs(last) < 1e-6))
+    (True, True)
+    """
+    X_hat, s2_hat = maximum_likelihood(S, latent.shape[1])
+    best = _value(np.trace(S), X_hat, X_hat.T @ S @ X_hat, s2_hat)
+    wanted, rows = set(iterations), []
+    for t, (X, _, value) in enumerate(em_iterates(S, latent, noise_variance, max(wanted))):
+        if t in wanted:
+            distance = procrustes_distance(X_hat, X, scaling=False)
+            rows.append((subspace_angle(X_hat, X), distance, best - value))      # (4.28)
+    return np.array(rows)

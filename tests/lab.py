@@ -1,0 +1,507 @@
+"""Drive the course as a reader does: a real JupyterLab, or the built pages, in a headless Chromium.
+
+    page = lab.open("01_ppca.ipynb")      # `lab` is a fixture of tests/conftest.py
+    page.run_all()                        # raises when a cell shows an error
+    before = page.picture()
+    page.slider("noise").press("ArrowRight")
+    page.wait_for_new_picture(before)
+
+The browser lives in a thread of its own, because Playwright keeps an event loop running for as long as it is
+open and tests that use asyncio must not meet it. Every request to another host is blocked and written down.
+
+Run as a script (``make test`` does) this file looks for a browser, and fetches Playwright's own when there
+is none.
+"""
+import functools
+import hashlib
+import http.server
+import json
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
+MAC_APPLICATIONS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+)
+ADVICE = (
+    "No browser was found. Install Chromium (Debian, Ubuntu: apt-get install chromium), or run "
+    "`.venv/bin/python -m playwright install chromium`, or name one in GPLVM_EDU_BROWSER."
+)
+
+
+# ---------------------------------------------------------------------- which browser
+def find_browser():
+    """Path of a Chromium-like browser, or None; a wrong name in GPLVM_EDU_BROWSER is an error."""
+    named = os.environ.get("GPLVM_EDU_BROWSER")
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            raise RuntimeError(f"GPLVM_EDU_BROWSER names {named!r}, which is not a program on this machine.")
+        return path
+    for command in COMMANDS:
+        if path := shutil.which(command):
+            return path
+    places = (*MAC_APPLICATIONS, _playwrights_own())
+    return next((path for path in places if path and os.path.exists(path)), None)
+
+
+def _playwrights_own():
+    """Where Playwright would keep its own Chromium, or None; asked in a process of its own."""
+    ask = "from playwright.sync_api import sync_playwright as s; p = s().start(); "
+    ask += "print(p.chromium.executable_path); p.stop()"
+    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60)
+    return answer.stdout.strip() or None
+
+
+def ensure_browser(seconds=240):
+    """Find a browser, or try once to fetch Playwright's own; say what came of it and carry on in any case."""
+    if path := find_browser():
+        return f"browser tests use {path}"
+    print("No browser found; trying to fetch Playwright's own Chromium ...", flush=True)
+    try:
+        fetch = [sys.executable, "-m", "playwright", "install", "chromium"]
+        subprocess.run(fetch, check=True, timeout=seconds, capture_output=True)
+    except (subprocess.SubprocessError, OSError) as error:
+        return f"That failed ({type(error).__name__}), so browser tests will be skipped. {ADVICE}"
+    path = find_browser()
+    return f"browser tests use {path}" if path else ADVICE
+
+
+# ---------------------------------------------------------------------- the browser
+def in_browser_thread(method):
+    """Run a method of an object that has a ``browser`` in that browser's own thread."""
+    @functools.wraps(method)
+    def wrapper(self, *args, **kwargs):
+        return self.browser.do(method, self, *args, **kwargs)
+    return wrapper
+
+
+class Browser:
+    """One headless Chromium in one thread; ``do(function, ...)`` runs a function there."""
+
+    def __init__(self, path):
+        self.path = path
+        self.outside = []  # (address asked for, page that asked)
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="browser")
+        self.do(self._start)
+
+    def do(self, function, *args, **kwargs):
+        if threading.current_thread().name.startswith("browser"):
+            return function(*args, **kwargs)
+        return self._worker.submit(function, *args, **kwargs).result()
+
+    def _start(self):
+        from playwright.sync_api import sync_playwright
+
+        self._playwright = sync_playwright().start()
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        self._chromium = self._playwright.chromium.launch(executable_path=self.path, args=flags)
+
+    def new_page(self, width=1300, height=2400):
+        """A Playwright page that can reach this machine only (call it in the browser's thread)."""
+        context = self._chromium.new_context(viewport={"width": width, "height": height})
+        page = context.new_page()
+        context.route(lambda address: not _is_local(address), functools.partial(self._refuse, page))
+        return page
+
+    def _refuse(self, page, route):
+        self.outside.append((route.request.url, page.url))
+        route.abort()
+
+    def close(self):
+        def stop():
+            self._chromium.close()
+            self._playwright.stop()
+        self.do(stop)
+        self._worker.shutdown()
+
+
+def _is_local(address):
+    return address.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))
+
+
+# ---------------------------------------------------------------------- JupyterLab
+CELLS = """const panel = window.jupyterapp.shell.currentWidget;
+  const cells = panel.content.widgets.map(widget => widget.model).filter(model => model.type == 'code');"""
+NONE_RUN = "() => {" + CELLS + "return cells.length > 0 && cells.every(cell => cell.executionCount === null); }"
+IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status == 'idle'"
+ALL_RUN = "() => {" + CELLS + """
+  const idle = panel.sessionContext.session?.kernel?.status == 'idle';
+  return idle && cells.every(cell => cell.executionCount !== null); }"""
+ERRORS = "() => {" + CELLS + """
+  const unexpected = cells.filter(cell => !(cell.getMetadata('tags') || []).includes('raises-exception'));
+  return unexpected.flatMap(cell => cell.outputs.toJSON()).filter(output => output.output_type == 'error')
+    .map(output => output.ename + ': ' + output.evalue + '\\n' + output.traceback.join('\\n')); }"""
+KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
+BAR = ".gplvm-explorer .progress-bar"
+IMG = "img.gplvm-picture, .gplvm-picture img"
+PICTURE = r"""async (selector) => {
+  const img = [...document.querySelectorAll(selector)].find(e => e.naturalWidth > 0);
+  if (!img) return null;
+  const canvas = document.createElement('canvas');
+  canvas.width = img.naturalWidth; canvas.height = img.naturalHeight;
+  canvas.getContext('2d').drawImage(img, 0, 0);
+  return canvas.toDataURL('image/png'); }"""
+RUN_THEN_STOP = """async ([run, stop, bar]) => {
+  const buttons = [...document.querySelectorAll('.jupyter-widgets button')];
+  const button = text => buttons.find(e => e.textContent.trim() == text);
+  const share = () => parseFloat(document.querySelector(bar).style.width) || 0;
+  const before = share(), end = Date.now() + 60000;
+  button(run).click();
+  while (button(stop).disabled || share() == 0 || share() == before) {
+    if (Date.now() > end) throw new Error(`the run ended at ${share()} % before it could be stopped`);
+    await new Promise(resolve => setTimeout(resolve, 2)); }
+  button(stop).click(); }"""
+RERUN = "async (start) => {" + CELLS + """
+  const all = panel.content.widgets.map(widget => widget.model);
+  panel.content.activeCellIndex = all.indexOf(cells.find(cell => cell.sharedModel.source.startsWith(start)));
+  await window.jupyterapp.commands.execute('notebook:run-cell'); }"""
+OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
+               "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+
+
+class Lab:
+    """A JupyterLab server on a folder, with settings, kernels and runtime files of its own."""
+
+    def __init__(self, root, home, browser, python=sys.executable):
+        self.browser, self.root = browser, Path(root)
+        self.token, self.port = secrets.token_hex(16), _free_port()
+        self.log = Path(home) / "jupyterlab.log"
+        self._settings(Path(home))
+        bin_folder = Path(python).parent
+        own = {name: str(home) for name in OWN_FOLDERS}
+        command = [
+            str(python), "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+            "--LabApp.expose_app_in_browser=True",
+            f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={self.token}",
+        ]
+        with open(self.log, "wb") as log:
+            self._server = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, cwd=self.root,
+                env={**os.environ, **own, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"},
+            )
+        self._wait_until_up()
+
+    def _settings(self, home):
+        """No news pop-up in front of the page, and every cell on the page even when it is out of sight."""
+        quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+        settings = {
+            "apputils-extension/notification": quiet,
+            "notebook-extension/tracker": {"windowingMode": "none"},
+        }
+        for name, values in settings.items():
+            path = home / "@jupyterlab" / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(values))
+
+    def _wait_until_up(self, seconds=180):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self._server.poll() is not None:
+                break
+            try:
+                return self.ask("GET", "api/status")
+            except OSError:
+                time.sleep(0.2)
+        self.close()
+        raise RuntimeError("JupyterLab did not start. Its log:\n" + self.log.read_text()[-3000:])
+
+    def ask(self, method, path):
+        """One call of the server's REST interface."""
+        address = f"http://127.0.0.1:{self.port}/{path}"
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(address, method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            body = answer.read()
+        return json.loads(body) if body else None
+
+    def address(self, notebook):
+        return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
+
+    def open(self, notebook, folder="book", **size):
+        """Open a notebook of the folder in a new page and wait until its kernel is there."""
+        return NotebookPage(self, f"{folder}/{notebook}" if folder else notebook, **size)
+
+    def close(self):
+        self._server.terminate()
+        try:
+            self._server.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._server.kill()
+
+
+class NotebookPage:
+    """One notebook in JupyterLab. All waiting is for something seen on the page, with a limit in seconds."""
+
+    def __init__(self, lab, path, width=1300, height=2400):
+        self.lab, self.browser, self.path = lab, lab.browser, path
+        self._open(width, height)
+
+    @in_browser_thread
+    def _open(self, width, height):
+        self.page = self.browser.new_page(width, height)
+        self.page.set_default_timeout(120_000)
+        self.page.goto(self.lab.address(self.path), wait_until="domcontentloaded")
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+        choose = self.page.locator('.jp-Dialog button:has-text("Select")')
+        end = time.monotonic() + 120
+        while not self.page.evaluate(KERNEL_IDLE):
+            if choose.count():
+                choose.first.click()
+            if time.monotonic() > end:
+                raise TimeoutError(f"no kernel for {self.path} within 120 s")
+            self.page.wait_for_timeout(100)
+
+    @in_browser_thread
+    def run_all(self, seconds=300):
+        """Clear all outputs, run all cells, wait for the last, and fail if any cell raised."""
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        self.page.wait_for_function(NONE_RUN)
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(ALL_RUN):
+            self._no_errors()
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.path}: not all cells had run after {seconds} s")
+            self.page.wait_for_timeout(200)
+        self._no_errors()
+
+    @in_browser_thread
+    def rerun(self, start):
+        """Run once more the first code cell whose source starts with these words."""
+        self.page.evaluate(RERUN, start)
+        self._no_errors()
+
+    def _no_errors(self):
+        errors = self.page.evaluate(ERRORS)
+        assert not errors, f"{self.path} shows an error:\n" + re.sub(r"\x1b\[[0-9;]*m", "", errors[0])[:3000]
+
+    @in_browser_thread
+    def errors(self):
+        """What cells raised that were not meant to (an empty list when all is well)."""
+        return self.page.evaluate(ERRORS)
+
+    def control(self, name):
+        """The widget with the class ``gplvm-control-NAME``, or else the one whose description is NAME."""
+        return Control(self, name)
+
+    slider = control
+
+    @in_browser_thread
+    def click(self, button, nth=0):
+        """Click the widget button with exactly this text."""
+        exactly = re.compile(rf"^\s*{re.escape(button)}\s*$")
+        self.page.locator(".jupyter-widgets button").filter(has_text=exactly).nth(nth).click()
+
+    @in_browser_thread
+    def run_then_stop(self, run="Run", stop="Stop", selector=BAR):
+        """Click Run, and Stop as soon as the progress bar moves (both inside the page: no time is lost)."""
+        self.page.evaluate(RUN_THEN_STOP, [run, stop, selector])
+
+    @in_browser_thread
+    def follow_link(self, text):
+        """Click the first link of the text whose words contain these."""
+        self.page.locator(".jp-RenderedMarkdown a", has_text=text).first.click()
+
+    @in_browser_thread
+    def click_picture(self, across, down, selector=IMG):
+        """Click into the picture at fractions of its width and height, counted from the top left corner."""
+        img = self.page.locator(selector).first
+        img.scroll_into_view_if_needed()
+        box = img.bounding_box()
+        self.page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+
+    @in_browser_thread
+    def picture(self, selector=IMG):
+        """Hash of the pixels that the picture shows now, or None when there is no picture."""
+        shown = self.page.evaluate(PICTURE, selector)
+        return shown and hashlib.sha256(shown.encode()).hexdigest()[:16]
+
+    def wait_for_new_picture(self, before, seconds=40, selector=IMG):
+        """Wait until the picture differs from ``before``, then until it rests; return its hash."""
+        changed = lambda: self.picture(selector) not in (before, None)  # noqa: E731
+        self.wait_until(changed, seconds, "the picture to change")
+        return self.picture_at_rest(seconds, selector)
+
+    def wait_for_picture(self, wanted, seconds=40, selector=IMG):
+        """Wait until the picture is ``wanted`` again."""
+        self.wait_until(lambda: self.picture(selector) == wanted, seconds, "the picture to come back")
+
+    def picture_at_rest(self, seconds=60, selector=IMG):
+        """Hash of the picture once it has not changed, and the kernel has had nothing to do, for half a second."""
+        end, last, since = time.monotonic() + seconds, None, time.monotonic()
+        while time.monotonic() < end:
+            now = self.picture(selector)
+            if now is None or now != last or not self.kernel_is_idle():
+                last, since = now, time.monotonic()
+            elif time.monotonic() - since > 0.5:
+                return now
+            time.sleep(0.05)
+        raise TimeoutError(f"the picture did not come to rest within {seconds} s")
+
+    @in_browser_thread
+    def kernel_is_idle(self):
+        return self.page.evaluate(IDLE)
+
+    def wait_until(self, condition, seconds, what):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(f"waited {seconds} s for {what}; error box: {self.error_box()!r}")
+            time.sleep(0.05)
+
+    @in_browser_thread
+    def error_box(self):
+        """What the explorer's error display says: '' when it is empty or hidden."""
+        boxes = self.page.locator(".gplvm-error").all()
+        return " ".join(box.inner_text() for box in boxes if box.is_visible()).strip()
+
+    @in_browser_thread
+    def text(self, selector=".jp-Notebook"):
+        """The text a reader sees in the first element that the selector finds ('' when none can be seen)."""
+        found = self.page.locator(selector).first
+        return found.inner_text() if found.is_visible() else ""
+
+    @in_browser_thread
+    def count(self, selector):
+        return self.page.locator(selector).count()
+
+    @in_browser_thread
+    def show(self, selector):
+        """Scroll until the element is in view (JupyterLab builds cells far below only then)."""
+        self.page.locator(selector).first.scroll_into_view_if_needed()
+
+    @in_browser_thread
+    def screenshot(self, path, selector=None):
+        """Save what the page shows, or one element of it."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        (self.page.locator(selector).first if selector else self.page).screenshot(path=str(path))
+
+    @in_browser_thread
+    def screenshot_around(self, selector, path, width=1360):
+        """Save a window just tall enough for the element, as a reader's screen would show it."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        before, element = self.page.viewport_size, self.page.locator(selector).first
+        self.page.set_viewport_size({"width": width, "height": int(element.bounding_box()["height"]) + 190})
+        element.evaluate("e => e.scrollIntoView({block: 'center'})")
+        self.page.mouse.move(2, 2)
+        self.page.wait_for_timeout(500)
+        self.page.screenshot(path=str(path))
+        self.page.set_viewport_size(before)
+
+    @in_browser_thread
+    def progress(self, selector=BAR):
+        """Share of the work that the progress bar shows, between 0 and 1."""
+        return self.page.locator(selector).first.evaluate("e => parseFloat(e.style.width) / 100")
+
+    def close(self):
+        """Close the page and end its kernel."""
+        self.browser.do(self.page.context.close)
+        for session in self.lab.ask("GET", "api/sessions"):
+            if session["path"] == self.path:
+                self.lab.ask("DELETE", f"api/sessions/{session['id']}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+class Control:
+    """One control of an explorer: a slider, a drop-down list, a check box."""
+
+    def __init__(self, notebook_page, name):
+        self.browser, self.page, self.name = notebook_page.browser, notebook_page.page, name
+
+    def _find(self):
+        by_class = self.page.locator(f".gplvm-control-{self.name}")
+        if by_class.count():
+            return by_class.first
+        label = self.page.locator(".widget-label", has_text=self.name)
+        return self.page.locator(".jupyter-widgets.widget-inline-hbox", has=label).first
+
+    @in_browser_thread
+    def press(self, key, times=1):
+        """Put the focus on the slider's handle (or the input) and press a key, as a reader would."""
+        inside = self._find().locator(".noUi-handle, select, input")
+        inside.first.focus()
+        for _ in range(times):
+            self.page.keyboard.press(key)
+            self.page.wait_for_timeout(40)
+
+    @in_browser_thread
+    def choose(self, option):
+        """Choose an entry of a drop-down list or of toggle buttons by its text."""
+        found = self._find()
+        if found.locator("select").count():
+            found.locator("select").select_option(label=option)
+        else:
+            found.get_by_text(option, exact=True).first.click()
+
+    @in_browser_thread
+    def type(self, text):
+        """Write into the control's input and press Enter."""
+        field = self._find().locator("input").first
+        field.fill(str(text))
+        field.press("Enter")
+
+    @in_browser_thread
+    def tick(self):
+        """Click the check box or the button."""
+        self._find().locator("input[type=checkbox], button").first.click()
+
+    @in_browser_thread
+    def value(self):
+        """What the control shows: readout, chosen entry, number typed, or whether it is ticked."""
+        found = self._find()
+        if found.locator("select").count():
+            return found.locator("select").evaluate("e => e.options[e.selectedIndex].text")
+        if found.locator("input[type=checkbox]").count():
+            return found.locator("input[type=checkbox]").first.is_checked()
+        if found.locator(".widget-readout").count():
+            return found.locator(".widget-readout").first.inner_text()
+        return found.locator("input").first.input_value()
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+# ---------------------------------------------------------------------- built pages
+class Site:
+    """Serves a folder of built pages to the loopback address, silently."""
+
+    def __init__(self, folder):
+        class Quiet(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *args):
+                pass
+
+        handler = functools.partial(Quiet, directory=str(folder))
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+if __name__ == "__main__":
+    print(ensure_browser())

@@ -1,0 +1,253 @@
+"""The book: notebooks as files, and the pages built from them as a reader without a network sees them."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+pytestmark = pytest.mark.book
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
+CHAPTERS = sorted(BOOK.glob("[0-9][0-9]_*.ipynb"))
+WORDS = (2500, 4000)
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+# ---------------------------------------------------------------------- reading
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path):
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def markdown(path):
+    return "\n\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+
+
+def outputs(path):
+    return [output for cell in code_cells(path) for output in cell.outputs]
+
+
+def prose(text):
+    """Markdown without code, equations, tags of HTML and addresses of links: what is left to read."""
+    for pattern in (r"```.*?```", r"\$\$.*?\$\$", r"`[^`]*`", r"\$[^$]*\$", r"<[^>]*>", r"\]\([^)]*\)"):
+        text = re.sub(pattern, " ", text, flags=re.DOTALL)
+    return text
+
+
+def n_words(text):
+    return len(re.findall(r"[A-Za-z][A-Za-z'’-]*", prose(text)))
+
+
+def ends_in_semicolon(source):
+    lines = [line for line in source.splitlines() if line.strip() and not line.strip().startswith("#")]
+    return bool(lines) and re.sub(r"\s+#.*", "", lines[-1]).rstrip().endswith(";")
+
+
+DIRECTIVE = re.compile(
+    r"^\s*(`{3,}|:{3,})\s*\{[\w:-]+\}|\{(eq|ref|numref|cite|doc|prf:ref)\}`|^\([\w-]+\)=\s*$", re.MULTILINE)
+
+
+def links(text):
+    """Addresses of the Markdown links and pictures of a text, without code."""
+    return re.findall(r"\]\(([^)\s]+)[^)]*\)", re.sub(r"`[^`]*`", "", text))
+
+
+# ---------------------------------------------------------------------- the readers, on small strings
+def test_readers_of_notebooks_see_what_they_should():
+    assert n_words("Two words $x = \\beta$ `code here` and [a link](there.ipynb).\n$$ \\text{not} $$") == 5
+    assert ends_in_semicolon("a\nplt.plot(x);  # draw") and not ends_in_semicolon("x = 1; y = 2")
+    assert DIRECTIVE.search("```{note}\nhello\n```") and DIRECTIVE.search("see {eq}`a`")
+    assert DIRECTIVE.search("(here)=") and not DIRECTIVE.search("```python\nx = {1}\n```")
+    assert links("[a](b.ipynb#c) and `[d](e)` ![f](g.png)") == ["b.ipynb#c", "g.png"]
+
+
+# ---------------------------------------------------------------------- notebooks as files
+@each_notebook
+def test_every_code_cell_was_run_in_order_and_none_left_an_error(path):
+    cells = code_cells(path)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), "run `make notebooks`"
+    raised = [(cell.id, output.ename) for cell in cells for output in cell.outputs
+              if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", [])]
+    assert raised == []
+
+
+@each_notebook
+def test_no_warning_is_stored(path):
+    assert [output.text for output in outputs(path) if output.get("name") == "stderr"] == []
+
+
+@each_notebook
+def test_stored_notebook_holds_nothing_that_changes_from_run_to_run(path):
+    notebook = read(path)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}, "run `make notebooks`"
+    assert notebook.metadata.kernelspec.name == "python3"
+    extra = {key for cell in notebook.cells for key in cell.metadata} - {"tags", "jupyter", "mystnb"}
+    assert extra == set(), "run `make notebooks`"
+    assert not any(WIDGET_VIEW in output.get("data", {}) for output in outputs(path)), "run `make notebooks`"
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+@each_notebook
+def test_every_explorer_leaves_a_picture(path):
+    for cell in code_cells(path):
+        if re.search(r"^explore_\w+\(", cell.source.strip().splitlines()[-1] if cell.source.strip() else ""):
+            assert any("image/png" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
+@each_notebook
+def test_no_cell_ends_in_a_semicolon(path):
+    assert [cell.id for cell in code_cells(path) if ends_in_semicolon(cell.source)] == []
+
+
+@each_notebook
+def test_markdown_is_plain(path):
+    assert DIRECTIVE.search(markdown(path)) is None
+
+
+@each_notebook
+def test_links_inside_the_book_lead_somewhere(path):
+    inside = [link.split("#")[0] for link in links(markdown(path)) if not re.match("https?:|mailto:|#", link)]
+    assert [link for link in inside if not (path.parent / link).exists()] == []
+
+
+@each_notebook
+def test_page_has_one_title(path):
+    assert len(re.findall(r"(?m)^# ", re.sub(r"```.*?```", "", markdown(path), flags=re.DOTALL))) == 1
+
+
+@each_notebook
+def test_notebook_names_no_place_of_one_machine(path):
+    assert re.findall(r"/(?:home|Users|root|tmp|work)/[\w./-]+", json.dumps(read(path))) == []
+
+
+# ---------------------------------------------------------------------- chapters
+@each_chapter
+def test_chapter_has_the_length_of_a_chapter(path):
+    assert WORDS[0] <= n_words(markdown(path)) <= WORDS[1]
+
+
+@each_chapter
+def test_chapter_checks_its_claims_and_has_its_sections(path):
+    sources = [cell.source for cell in code_cells(path)]
+    assert sum("assert" in source for source in sources) >= 5
+    assert any("check(" in source for source in sources), "exercises have a checker"
+    headings = "\n".join(re.findall(r"(?m)^##+ .*", markdown(path))).lower()
+    for needed in ("break it", "exercises", "misprint", "reference"):
+        assert needed in headings, f"no section on '{needed}'"
+    assert "you will be able to" in markdown(path).lower()
+    assert re.search(r"explore_\w+\(", "\n".join(sources)), "a chapter has its explorer"
+
+
+def test_every_notebook_is_in_the_table_of_contents_and_every_entry_exists():
+    entries = re.findall(r"(?:root|file|glob): (\S+)", (BOOK / "_toc.yml").read_text())
+    matched = {entry: {path.stem for path in BOOK.glob(entry.strip('"') + ".ipynb")} for entry in entries}
+    assert [entry for entry, found in matched.items() if not found] == []
+    assert set.union(*matched.values()) == {path.stem for path in NOTEBOOKS}
+
+
+# ---------------------------------------------------------------------- results on the real data
+RESULTS = sorted(path.stem for path in (BOOK / "results").glob("*.json"))
+
+
+def differences(stored, fresh, tolerance=1e-3, where=""):
+    """Places at which two results files differ; numbers may differ by a relative tolerance."""
+    if isinstance(stored, dict) and isinstance(fresh, dict):
+        found = [f"{where}: {key} is in one of them only" for key in sorted(set(stored) ^ set(fresh))]
+        pairs = [(f"{where}/{key}", stored[key], fresh[key]) for key in stored if key in fresh]
+    elif isinstance(stored, list) and isinstance(fresh, list) and len(stored) == len(fresh):
+        found, pairs = [], [(f"{where}/{k}", a, b) for k, (a, b) in enumerate(zip(stored, fresh, strict=True))]
+    elif isinstance(stored, float) or isinstance(fresh, float):
+        return [] if stored == pytest.approx(fresh, rel=tolerance, abs=1e-9) else [f"{where}: {stored}, now {fresh}"]
+    else:
+        return [] if stored == fresh else [f"{where}: {stored}, now {fresh}"]
+    return found + [text for place, a, b in pairs for text in differences(a, b, tolerance, place)]
+
+
+def test_differences_between_results_are_seen():
+    stored = {"a": [1, 2.0], "b": {"c": "x"}}
+    assert differences(stored, {"a": [1, 2.0005], "b": {"c": "x"}}) == []
+    assert differences(stored, {"a": [1, 2.1], "b": {"c": "y"}}) == ["/a/1: 2.0, now 2.1", "/b/c: x, now y"]
+    assert differences(stored, {"a": [1], "d": 0})[0].startswith(": b is in one")
+
+
+def test_every_results_file_of_the_book_has_a_module_that_writes_it():
+    """`make real` runs gplvm_edu/NAME/__main__.py for each NAME, with the file book/results/NAME.json."""
+    assert RESULTS == sorted(path.parent.name for path in ROOT.glob("gplvm_edu/*/__main__.py"))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", RESULTS)
+def test_stored_results_are_what_the_real_data_give_today(name, tmp_path):
+    if not os.environ.get("GPLVM_EDU_DATA"):
+        pytest.skip("GPLVM_EDU_DATA does not name the folder of the papers' real data (appendix B)")
+    fresh = tmp_path / f"{name}.json"
+    write = [sys.executable, "-m", f"gplvm_edu.{name}", str(fresh)]
+    answer = subprocess.run(write, capture_output=True, text=True, timeout=600)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    stored = BOOK / "results" / f"{name}.json"
+    assert differences(json.loads(stored.read_text()), json.loads(fresh.read_text())) == [], "run `make real`"
+
+
+# ---------------------------------------------------------------------- built pages
+def test_book_builds_with_warnings_as_errors(built_book):
+    assert [path.stem for path in NOTEBOOKS if not (built_book / f"{path.stem}.html").exists()] == []
+
+
+LOOK = r"""() => {
+  const main = document.querySelector('main') || document.body;
+  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  let text = '';
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    if (!parent.closest('pre, code, script, style, mjx-container')) text += walker.currentNode.data; }
+  return {
+    formulas: document.querySelectorAll('mjx-container').length,
+    errors: [...document.querySelectorAll('[data-mjx-error], mjx-merror')].map(e => e.outerHTML),
+    raw: text.match(/\$\$|\\\[|\\begin\{|\\tag\{|\\mathbf/g) || [],
+    pictures: [...main.querySelectorAll('img')].map(e => [e.getAttribute('src'), e.naturalWidth]),
+    blank: document.querySelectorAll('.jupyter-widgets, script[type*="widget-view"]').length,
+    folded: document.querySelectorAll('.cell details.hide:not([open])').length }; }"""
+
+
+def look(browser, site, name, picture):
+    def visit():
+        page, asked_before = browser.new_page(1200, 1600), len(browser.outside)
+        page.goto(f"{site.address}/{name}.html", wait_until="load")
+        page.wait_for_function("() => window.MathJax?.startup?.promise || !document.querySelector('.math')")
+        page.evaluate("async () => { await window.MathJax?.startup?.promise }")
+        seen = page.evaluate(LOOK) | {"outside": browser.outside[asked_before:]}
+        height = page.evaluate("() => document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": 1200, "height": min(height, 12_000)})
+        page.screenshot(path=str(picture))
+        page.context.close()
+        return seen
+    return browser.do(visit)
+
+
+@pytest.mark.browser
+@each_notebook
+def test_built_page_shows_mathematics_and_pictures_with_no_network(path, browser, site, screenshots):
+    seen = look(browser, site, path.stem, screenshots / f"page_{path.stem}.png")
+    text = markdown(path)
+    assert seen["errors"] == []
+    assert seen["raw"] == []
+    assert seen["formulas"] >= len(re.findall(r"\$\$.*?\$\$", re.sub(r"`[^`]*`", "", text), flags=re.DOTALL))
+    n_pictures = sum("image/png" in output.get("data", {}) for output in outputs(path))
+    figures = [source for source, _ in seen["pictures"] if "_images" in source]
+    assert len(figures) >= n_pictures
+    assert [source for source, width in seen["pictures"] if width == 0] == []
+    hidden = [cell for cell in code_cells(path) if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))]
+    assert seen["folded"] == len(hidden)
+    assert seen["blank"] == 0
+    assert seen["outside"] == [], "a page asked another host for something"

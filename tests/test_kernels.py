@@ -1,0 +1,806 @@
+"""Chapter 2: kernels, their gradients and Gaussian processes, each claim computed a second way."""
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial.hermite_e import hermegauss
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import erf
+from scipy.stats import multivariate_normal
+from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as theirs
+from threadpoolctl import threadpool_limits
+
+from gplvm_edu.kernels import (
+    MLP,
+    RBF,
+    Bias,
+    Kernel,
+    Linear,
+    Matern32,
+    Periodic,
+    Product,
+    Sum,
+    White,
+    gp_gradients,
+    gp_log_marginal_likelihood,
+    gp_posterior,
+    gp_prior_samples,
+    softplus,
+    softplus_inverse,
+    softplus_slope,
+)
+from gplvm_edu.optimise import minimise
+from gplvm_edu.ppca import dual_gradient, log_likelihood
+
+quick = settings(deadline=None, max_examples=25)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """The matrices here are small: a second thread costs more than it brings."""
+    with threadpool_limits(1):
+        yield
+
+
+LEAVES = (Linear, RBF, MLP, Bias, White, Matern32, Periodic)
+
+
+@st.composite
+def leaves(draw, scale, q, kinds=LEAVES):
+    """One kernel with parameters that suit inputs of the given scale, inverse widths in units of 1 / scale^2."""
+    def number():
+        return 10.0 ** draw(st.floats(-1.0, 1.0))
+
+    def widths():
+        return [number() / scale**2 for _ in range(q)] if draw(st.booleans()) else number() / scale**2
+
+    kind = draw(st.sampled_from(kinds))
+    if kind is Linear:
+        return Linear([number() / scale**2 for _ in range(q)] if draw(st.booleans()) else number() / scale**2)
+    if kind in (RBF, Matern32):
+        return kind(number(), widths())
+    if kind is MLP:
+        return MLP(number(), number() / scale**2, number())
+    if kind is Periodic:
+        return Periodic(number(), 0.3 * number(), 3.0 * scale * number())
+    return kind(number())
+
+
+@st.composite
+def kernels(draw, scale, q):
+    """A leaf, a sum, a product, or a sum of a product and a sum times a leaf."""
+    one, two, three = (draw(leaves(scale, q)) for _ in range(3))
+    return draw(st.sampled_from([one, one + two, one * two, one * two + three, (one + two) * three]))
+
+
+@st.composite
+def problems(draw, kernel=kernels):
+    """(kernel, X, Z, scale): points of any scale, N and M and q from 1 up, some of them repeated."""
+    N, M, q = draw(st.integers(1, 7)), draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    scale = 10.0 ** draw(st.integers(-3, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X, Z = scale * rng.standard_normal((N, q)), scale * rng.standard_normal((M, q))
+    X[-1] = X[0] if draw(st.booleans()) else X[-1]
+    return draw(kernel(scale, q)), X, Z, scale
+
+
+def worst_error(function, gradient, x, size, step=1e-4):
+    """Largest error against central differences of fourth order, relative to the gradient.
+
+    Differences of numbers of the given size have errors of 1e-12 of it. A gradient below 1e-3 of the size (points
+    too far apart to feel one another) is therefore compared with 1e-3 of the size.
+    """
+    slopes = np.empty(len(x))
+    for i, h in enumerate(step * np.maximum(1.0, np.abs(x))):
+        f = [function(x + shift * h * (np.arange(len(x)) == i)) for shift in (-2, -1, 1, 2)]
+        slopes[i] = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h)
+    return np.max(np.abs(gradient - slopes)) / max(np.max(np.abs(slopes)), 1e-3 * size)
+
+
+def relative_errors(kernel, X, scale, value, gradients, size):
+    """Worst errors in X (measured in units of its scale) and in theta."""
+    def of_theta(theta):
+        moved = kernel.copy()
+        moved.theta = theta
+        return value(moved, X)
+
+    dX, d_theta = gradients(kernel, X)
+    assert dX.shape == X.shape and d_theta.shape == kernel.theta.shape
+    in_inputs = worst_error(lambda x: value(kernel, scale * x.reshape(X.shape)), scale * dX.ravel(), X.ravel() / scale,
+                            size)
+    return in_inputs, worst_error(of_theta, d_theta, kernel.theta, size)
+
+
+# --- gradients -----------------------------------------------------------------------------------------------
+
+@pytest.mark.gradient
+@given(problems(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=40)
+def test_gradients_from_a_cotangent_that_is_not_symmetric(problem, seed):
+    kernel, X, _, scale = problem
+    G = np.random.default_rng(seed).standard_normal((len(X), len(X)))
+    errors = relative_errors(kernel, X, scale, lambda k, X: np.sum(G * k(X)), lambda k, X: k.gradients(G, X),
+                             size=np.sum(np.abs(G * kernel(X))))
+    assert max(errors) < 1e-6, kernel
+
+
+@pytest.mark.gradient
+@given(problems(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=40)
+def test_gradients_between_two_sets(problem, seed):
+    kernel, X, Z, scale = problem
+    G = np.random.default_rng(seed).standard_normal((len(X), len(Z)))
+    errors = relative_errors(kernel, X, scale, lambda k, X: np.sum(G * k(X, Z)), lambda k, X: k.gradients(G, X, Z),
+                             size=max(np.sum(np.abs(G * kernel(X, Z))), 1e-9))
+    assert max(errors) < 1e-6, kernel
+    dX, dZ, d_theta = kernel.cross_gradients(G, X, Z)
+    for ours, other in ((dX, kernel.gradients(G, X, Z)[0]), (dZ, kernel.gradients(G.T, Z, X)[0]),
+                        (d_theta, kernel.gradients(G, X, Z)[1])):
+        assert_allclose(ours, other, rtol=1e-9, atol=1e-10 * max(1.0, np.abs(other).max()))
+
+
+@pytest.mark.gradient
+@given(problems(), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=40)
+def test_gradients_of_the_diagonal(problem, noise, seed):
+    kernel, X, _, scale = problem
+    g = np.random.default_rng(seed).standard_normal(len(X))
+    errors = relative_errors(kernel, X, scale, lambda k, X: g @ k.diag(X, noise),
+                             lambda k, X: k.diag_gradients(g, X, noise),
+                             size=max(np.sum(np.abs(g * kernel.diag(X))), 1e-9))
+    assert max(errors) < 1e-6, kernel
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("kernel", [
+    Linear(1.3), Linear([0.5, 2.0]), RBF(1.5, 0.7), RBF(2.0, [0.5, 2.0]), MLP(1.2, 3.0, 2.0), Bias(0.3), White(0.2),
+    Matern32(1.1, [0.8, 0.2]), Periodic(1.3, 0.6, 2.3), RBF() + Bias() + White(), RBF() * Linear(), RBF() * White(),
+    (RBF() + Linear()) * Periodic(period=1.7) + White(0.1), RBF() * MLP() * Matern32(),
+], ids=repr)
+def test_each_kernel_in_a_likelihood(kernel):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((6, 2)), rng.standard_normal((6, 3))
+    errors = relative_errors(kernel, X, 1.0, lambda k, X: gp_log_marginal_likelihood(k, X, Y, 0.1),
+                             lambda k, X: gp_gradients(k, X, Y, 0.1)[1:], size=1.0)
+    assert max(errors) < 1e-6
+
+
+@pytest.mark.gradient
+def test_mlp_gradients_stay_right_far_from_the_origin():
+    X = 1e3 * np.random.default_rng(0).standard_normal((5, 2))
+    G = np.random.default_rng(1).standard_normal((5, 5))
+    errors = relative_errors(MLP(), X, 1e3, lambda k, X: np.sum(G * k(X)), lambda k, X: k.gradients(G, X), size=1.0)
+    assert max(errors) < 1e-6
+
+
+@pytest.mark.parametrize("kernel", [RBF(), RBF(inverse_width=np.ones(60)), MLP(), Linear(), Matern32(), Periodic(),
+                                    RBF() + Bias() + White()], ids=lambda k: type(k).__name__)
+def test_no_array_of_n_by_n_by_q_is_ever_formed(kernel):
+    rng = np.random.default_rng(0)
+    X, G = rng.standard_normal((300, 60)), rng.standard_normal((300, 300))
+    tracemalloc.start()
+    kernel.gradients(G, X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * G.nbytes                 # an N x N x q array would be 60 of them
+
+
+# --- what a kernel is ----------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_matrices_are_symmetric_positive_semi_definite_and_agree_with_their_diagonals(problem):
+    kernel, X, Z, _ = problem
+    K = kernel(X)
+    assert_array_equal(K, K.T)
+    assert np.linalg.eigvalsh(K)[0] > -1e-10 * len(X) * np.abs(K).max()
+    assert_allclose(np.diag(K), kernel.diag(X), rtol=1e-9)
+    assert_allclose(np.diag(kernel(X, X)), kernel.diag(X, noise=False), rtol=1e-9)
+    assert_allclose(kernel(X, Z), kernel(Z, X).T, rtol=1e-9, atol=1e-12 * np.abs(K).max())
+    assert kernel(X, Z).shape == (len(X), len(Z))
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 2**32 - 1))
+@quick
+def test_sums_and_products_are_those_of_the_matrices(problem, seed):
+    one, X, Z, _ = problem
+    two = RBF(0.7, 0.3) + White(0.2)
+    for where in ((X,), (X, Z)):
+        assert_allclose((one + two)(*where), one(*where) + two(*where), rtol=1e-12)
+        assert_allclose((one * two)(*where), one(*where) * two(*where), rtol=1e-12)
+        assert_allclose((2.5 * one)(*where), 2.5 * one(*where), rtol=1e-9)
+    assert_allclose((one * 2.5)(X), (2.5 * one)(X))
+
+
+@pytest.mark.identity
+def test_white_noise_belongs_to_indices_not_to_places():
+    X = np.array([[1.0], [1.0], [2.0]])
+    assert_array_equal(White(0.3)(X), 0.3 * np.eye(3))
+    assert_array_equal(White(0.3)(X, X), np.zeros((3, 3)))
+    assert_array_equal(White(0.3).diag(X), [0.3] * 3)
+    assert_array_equal((RBF() * White(0.3))(X), 0.3 * np.eye(3))
+
+
+@pytest.mark.identity
+def test_equal_inverse_widths_are_one_inverse_width():
+    X, Z = np.random.default_rng(0).standard_normal((2, 5, 3))
+    for Kind in (RBF, Matern32):
+        one, each = Kind(1.3, 0.7), Kind(1.3, [0.7] * 3)
+        assert_allclose(one(X, Z), each(X, Z))
+        G = np.ones((5, 5))
+        assert_allclose(one.gradients(G, X, Z)[1][1], each.gradients(G, X, Z)[1][1:].sum())
+    assert_allclose(Linear(0.7)(X, Z), Linear([0.7] * 3)(X, Z))
+
+
+@pytest.mark.identity
+def test_the_linear_kernel_with_white_noise_is_dual_ppca():
+    rng = np.random.default_rng(0)
+    X, Y, s2 = rng.standard_normal((9, 2)), rng.standard_normal((9, 4)), 0.3
+    value, dX, _ = gp_gradients(Linear() + White(s2), X, Y)
+    assert_allclose(value, log_likelihood(Y.T, X, s2))
+    assert_allclose(dX, dual_gradient(Y, X, s2), atol=1e-12)
+
+
+@pytest.mark.identity
+def test_equation_10_as_printed_doubles_every_gradient():
+    rng = np.random.default_rng(0)
+    X, Y, k = rng.standard_normal((6, 2)), rng.standard_normal((6, 3)), RBF() + White(0.2)
+    K_inv = np.linalg.inv(k(X))
+    printed = K_inv @ Y @ Y.T @ K_inv - 3 * K_inv
+    assert_allclose(k.gradients(printed, X)[0], 2 * gp_gradients(k, X, Y)[1], rtol=1e-8)
+
+
+# --- the arcsine kernel ----------------------------------------------------------------------------------------
+
+def erf_covariance(x, z, weight_variance, bias_variance):
+    """E[erf(u'x + c) erf(u'z + c)] by Gauss-Hermite quadrature over the two Gaussian activations."""
+    points, weights = hermegauss(80)
+    weights = weights / weights.sum()
+    C = np.array([[weight_variance * a @ b + bias_variance for b in (x, z)] for a in (x, z)])
+    L = np.linalg.cholesky(C + 1e-15 * np.eye(2))
+    first, second = L[0, 0] * points[:, None], L[1, 0] * points[:, None] + L[1, 1] * points
+    return np.sum(weights[:, None] * weights * erf(first) * erf(second))
+
+
+@pytest.mark.identity
+@given(st.floats(0.05, 0.6), st.floats(0.05, 0.6), st.integers(0, 2**32 - 1))
+@quick
+def test_mlp_is_the_covariance_of_an_erf_unit_with_half_the_variances_times_two_over_pi(s_w, s_b, seed):
+    x, z = np.random.default_rng(seed).uniform(-1, 1, (2, 2))
+    kernel = MLP(2 / np.pi, 2 * s_w, 2 * s_b)
+    assert_allclose(kernel(x[None], z[None])[0, 0], erf_covariance(x, z, s_w, s_b), atol=1e-6)
+    printed = MLP(2 / np.pi, s_w, s_b)
+    assert abs(printed(x[None], x[None])[0, 0] - erf_covariance(x, x, s_w, s_b)) > 0.01
+
+
+@pytest.mark.identity
+def test_a_wide_random_network_has_the_mlp_covariance():
+    rng = np.random.default_rng(0)
+    X, n_units = np.array([[-1.0], [0.2], [2.0]]), 400_000
+    u, c, v = np.sqrt(5.0) * rng.standard_normal(n_units), np.sqrt(2.0) * rng.standard_normal(n_units), 1.0
+    H = erf(X * u + c)
+    assert_allclose(v * H @ H.T / n_units, MLP(2 / np.pi, 10.0, 4.0)(X), atol=5e-3)
+
+
+@pytest.mark.identity
+def test_far_away_the_mlp_knows_only_the_angle_and_the_rbf_nothing():
+    angles = np.linspace(0.1, 3.0, 7)
+    near_one_axis = 1e6 * np.array([[1.0, 0.0]])
+    others = 1e6 * np.column_stack([np.cos(angles), np.sin(angles)])
+    assert_allclose(MLP(1.4, 3.0, 2.0)(near_one_axis, others)[0], 1.4 * (np.pi / 2 - angles), atol=1e-4)
+    assert np.all(RBF()(near_one_axis, others) == 0.0)
+
+
+@pytest.mark.identity
+def test_away_from_the_data_the_rbf_falls_back_to_the_prior_and_the_mlp_keeps_its_level():
+    X = np.linspace(-1, 1, 9)[:, None]
+    y, far = 1.0 + 0.3 * X[:, 0], np.array([[30.0], [3000.0], [-3000.0]])
+    mean, variance = gp_posterior(RBF() + White(1e-3), X, y, far)
+    assert_allclose(mean, 0.0, atol=1e-12)
+    assert_allclose(variance, 1.0)
+    kernel = MLP(4.0) + White(1e-3)
+    mean, variance = gp_posterior(kernel, X, y, far)
+    lift = np.sqrt([[10.0], [10.0]]) * np.vstack([X.T, np.ones(9)])          # (sqrt(w) x, sqrt(b)), w = b = 10
+    to_the_right = 4.0 * np.arcsin(lift[0] / np.sqrt(1 + np.sum(lift**2, axis=0)))       # (2.29)
+    limit = to_the_right @ np.linalg.solve(kernel(X), y)
+    assert_allclose(mean[:2], limit, rtol=0.2)
+    assert_allclose(mean[1], limit, rtol=2e-3)
+    assert abs(limit) > 0.3 and np.all(variance < 0.8 * kernel.diag(far, noise=False))
+
+
+# --- Gaussian processes ----------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 2**32 - 1))
+@quick
+def test_the_posterior_is_the_conditional_of_the_joint_gaussian(problem, seed):
+    kernel, X, X_new, _ = problem
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((len(X), 2))
+    noise = 0.1 * kernel.diag(X).mean()
+    everything = np.vstack([X, X_new])
+    joint = kernel(everything)
+    N = len(X)
+    A, B, C = joint[:N, :N] + noise * np.eye(N), joint[N:, :N], joint[N:, N:]
+    for include in (False, True):
+        mean, covariance = gp_posterior(kernel, X, Y, X_new, noise, full_covariance=True, include_noise=include)
+        _, variance = gp_posterior(kernel, X, Y, X_new, noise, include_noise=include)
+        white = kernel.diag(X_new) - kernel.diag(X_new, noise=False)
+        expected = C - np.diag(white) - B @ np.linalg.solve(A, B.T) + include * np.diag(white + noise)
+        size = np.abs(joint).max()
+        assert_allclose(mean, B @ np.linalg.solve(A, Y), atol=1e-7 * np.abs(Y).max())
+        assert_allclose(covariance, expected, atol=1e-8 * size)
+        assert_allclose(variance, np.diag(expected), atol=1e-8 * size)
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 2**32 - 1))
+@quick
+def test_the_marginal_likelihood_is_the_brute_force_gaussian(problem, seed):
+    kernel, X, _, _ = problem
+    Y = np.random.default_rng(seed).standard_normal((len(X), 3))
+    noise = 0.1 * kernel.diag(X).mean()
+    expected = multivariate_normal(cov=kernel(X) + noise * np.eye(len(X))).logpdf(Y.T).sum()
+    assert_allclose(gp_log_marginal_likelihood(kernel, X, Y, noise), expected, rtol=1e-8)
+    assert_allclose(gp_gradients(kernel, X, Y, noise)[0], expected, rtol=1e-8)
+
+
+@pytest.mark.identity
+def test_samples_of_the_prior_have_the_kernel_as_their_covariance():
+    X = np.random.default_rng(0).standard_normal((4, 2))
+    for kernel in (RBF() + Bias(0.5) + White(0.2), MLP(), Linear() * RBF()):
+        f = gp_prior_samples(kernel, X, 200_000, random_state=1)
+        assert f.shape == (4, 200_000)
+        assert_allclose(f @ f.T / 200_000, kernel(X), atol=0.03 * kernel(X).max())
+        assert_allclose(f.mean(axis=1), 0.0, atol=0.01 * np.sqrt(kernel(X).max()))
+    again = gp_prior_samples(RBF(), X, 3, random_state=5)
+    assert_array_equal(again, gp_prior_samples(RBF(), X, 3, random_state=5))
+
+
+@pytest.mark.identity
+def test_samples_of_the_rbf_cross_zero_as_often_as_rice_says():
+    x = np.linspace(0, 10, 400)[:, None]
+    for gamma in (1.0, np.pi**2):
+        f = gp_prior_samples(RBF(1.7, gamma), x, 400, random_state=0)
+        crossings = np.mean(np.sum(np.diff(np.sign(f), axis=0) != 0, axis=0)) / 10
+        assert_allclose(crossings, np.sqrt(gamma) / np.pi, rtol=0.06)
+
+
+# --- parameters ------------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(st.floats(-300.0, 300.0))
+@quick
+def test_softplus_and_its_inverse_and_its_slope(t):
+    theta = softplus(np.array(t))
+    assert theta > 0
+    assert_allclose(softplus_inverse(theta), t, rtol=1e-9, atol=1e-9)
+    assert_allclose(softplus_slope(theta), 1 / (1 + np.exp(-t)), rtol=1e-9)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_theta_goes_out_and_in_again(problem):
+    kernel, X, _, _ = problem
+    other = 3.0 * kernel
+    other.theta = kernel.theta
+    assert_allclose(other.parameters, kernel.parameters, rtol=1e-9)
+    assert len(kernel.theta) == len(kernel.parameter_names) == len(set(kernel.parameter_names))
+    other.parameters = kernel.parameters
+    assert other == kernel and other is not kernel and kernel.copy() == kernel
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+
+
+def test_an_optimiser_may_go_anywhere_in_theta():
+    kernel = RBF()
+    kernel.theta = [-1e5, 1e5]
+    assert kernel.variance > 0 and np.isfinite(kernel.inverse_width)
+    with pytest.raises(ValueError, match="theta must be finite"):
+        kernel.theta = [np.nan, 0.0]
+
+
+def test_maximum_likelihood_finds_the_parameters_that_made_the_data():
+    truth = RBF(2.0, 4.0) + White(0.05)
+    x = np.linspace(0, 10, 100)[:, None]
+    Y = gp_prior_samples(truth, x, 8, random_state=0)
+    kernel = RBF() + White()
+
+    def value_and_gradient(theta):
+        kernel.theta = theta
+        value, _, d_theta = gp_gradients(kernel, x, Y)
+        return -value, -d_theta
+
+    *_, last = minimise(value_and_gradient, kernel.theta, max_iter=60)
+    kernel.theta = last.x
+    assert_allclose(kernel.parameters, truth.parameters, rtol=0.35)
+    assert gp_log_marginal_likelihood(kernel, x, Y) >= gp_log_marginal_likelihood(truth, x, Y)
+
+
+def test_printing_names_every_parameter_and_value():
+    kernel = RBF(inverse_width=[1.0, 0.25]) + White(0.1)
+    assert repr(kernel) == "RBF(variance=1, inverse_width=[1, 0.25]) + White(variance=0.1)"
+    assert repr((RBF() + Bias()) * Linear()).startswith("(RBF(variance=1, inverse_width=1) + Bias(variance=1)) * ")
+    page = kernel._repr_html_()
+    for text in ("RBF + White", "rbf__inverse_width[1]", "0.25", "white__variance", "0.1"):
+        assert text in page
+    assert eval(repr(kernel)) == kernel
+
+
+def test_parts_are_copies_found_by_name():
+    noise = White(0.1)
+    kernel = RBF() + noise + RBF(2.0)
+    kernel["white"].variance = 0.7
+    assert noise.variance == 0.1 and kernel["white"].variance == 0.7
+    assert kernel.part_names == ["rbf", "white", "rbf2"] and kernel["rbf2"].variance == 2.0 and kernel[0] == RBF()
+    assert isinstance(kernel, Sum) and len(kernel.parts) == 3
+    kernel.set_params(rbf2__variance=5.0)
+    assert kernel.get_params()["rbf2__variance"] == 5.0
+    both = noise + noise
+    both.theta = both.theta + [0.0, 1.0]
+    assert_allclose(both.parts[0].variance, 0.1)
+    assert both.parts[1].variance > 0.15
+    nested = (RBF() + Bias()) * Linear()
+    assert isinstance(nested, Product)
+    nested.set_params(sum__bias__variance=3.0)
+    assert nested["sum"]["bias"].variance == 3.0
+
+
+def test_scikit_learn_can_clone_and_set_an_estimator_that_holds_a_kernel():
+    class Holder(BaseEstimator):
+        def __init__(self, kernel=None):
+            self.kernel = kernel
+
+    for kernel in (RBF(inverse_width=[1.0, 2.0]), RBF() + Bias() * MLP() + White(0.1)):
+        first = Holder(kernel)
+        second = clone(first)
+        assert second.kernel == kernel and second.kernel is not kernel
+        name = next(iter(kernel.get_params()))
+        second.set_params(**{f"kernel__{name}": 9.0})
+        assert second.kernel.get_params()[name] == 9.0 and kernel.get_params()[name] != 9.0
+        assert repr(kernel)[:8] in repr(first)
+
+
+# --- scikit-learn as an oracle -----------------------------------------------------------------------------------
+
+PAIRS = [
+    (RBF(1.7, 4.0), 1.7 * theirs.RBF(0.5)),
+    (RBF(1.7, [4.0, 0.25]), 1.7 * theirs.RBF([0.5, 2.0])),
+    (Matern32(0.6, 4.0), 0.6 * theirs.Matern(0.5, nu=1.5)),
+    (Linear(2.0), 2.0 * theirs.DotProduct(0.0)),
+    (Linear() + Bias(0.49), theirs.DotProduct(0.7)),
+    (Bias(0.3), theirs.ConstantKernel(0.3)),
+    (White(0.3), theirs.WhiteKernel(0.3)),
+    (RBF() * Linear() + White(0.1), theirs.RBF() * theirs.DotProduct(0.0) + theirs.WhiteKernel(0.1)),
+]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("ours, other", PAIRS, ids=[repr(ours) for ours, _ in PAIRS])
+def test_kernels_agree_with_scikit_learns(ours, other):
+    X, Z = np.random.default_rng(0).standard_normal((2, 7, 2))
+    assert_allclose(ours(X), other(X), rtol=1e-10, atol=1e-12)
+    assert_allclose(ours(X, Z), other(X, Z), rtol=1e-10, atol=1e-12)
+    assert_allclose(ours.diag(X), other.diag(X), rtol=1e-10)
+
+
+@pytest.mark.oracle
+def test_periodic_agrees_with_scikit_learns_on_a_line():
+    x = np.random.default_rng(0).standard_normal((7, 1))
+    other = theirs.ExpSineSquared(length_scale=0.8, periodicity=1.7)
+    assert_allclose(Periodic(1.0, 0.8**-2, 1.7)(x), other(x), rtol=1e-10)
+
+
+@pytest.mark.oracle
+def test_posterior_and_likelihood_agree_with_scikit_learns_regressor():
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal((20, 2)), rng.standard_normal((6, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(20)
+    other = GaussianProcessRegressor(1.3 * theirs.RBF(0.9), alpha=0.04, optimizer=None).fit(X, y)
+    kernel = RBF(1.3, 0.9**-2)
+    mean, covariance = gp_posterior(kernel, X, y, X_new, 0.04, full_covariance=True)
+    expected_mean, expected_covariance = other.predict(X_new, return_cov=True)
+    assert_allclose(mean, expected_mean, rtol=1e-8)
+    assert_allclose(covariance, expected_covariance, atol=1e-10)
+    assert_allclose(gp_log_marginal_likelihood(kernel, X, y, 0.04), other.log_marginal_likelihood_value_, rtol=1e-10)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+X2 = np.random.default_rng(0).standard_normal((5, 2))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf, "wide", None, [], [[1.0]], 1j], ids=repr)
+@pytest.mark.parametrize("Kind, name", [(RBF, "variance"), (RBF, "inverse_width"), (MLP, "weight_variance"),
+                                        (MLP, "bias_variance"), (Linear, "variance"), (White, "variance"),
+                                        (Periodic, "period")])
+def test_bad_parameters_get_a_clear_error(Kind, name, bad):
+    with pytest.raises(ValueError, match=f"{name} of {Kind.__name__} must be"):
+        Kind(**{name: bad})
+    kernel = Kind()
+    with pytest.raises(ValueError, match=f"{name} of {Kind.__name__} must be"):
+        kernel.set_params(**{name: bad})
+    assert kernel == Kind()                     # nothing has changed
+
+
+@pytest.mark.bad_input
+def test_a_parameter_array_cannot_be_changed_behind_the_kernels_back():
+    widths = np.array([1.0, 2.0])
+    kernel = RBF(inverse_width=widths)
+    widths[0] = -1.0
+    assert kernel.inverse_width[0] == 1.0
+    for k in (kernel, kernel.copy()):
+        with pytest.raises(ValueError, match="read-only"):
+            k.inverse_width[0] = -1.0
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("act, says", [
+    (lambda: RBF(1.0, [1.0, -2.0]), "above 0"),
+    (lambda: White([1.0, 2.0]), "one number"),
+    (lambda: RBF(inverse_width=[1.0, 2.0, 3.0])(X2), "3 entries, one for each latent dimension, but X has 2 columns"),
+    (lambda: RBF()(np.arange(4.0)), r"Write X\[:, None\]"),
+    (lambda: RBF()(X2, np.arange(4.0)), r"Write Z\[:, None\]"),
+    (lambda: RBF()(np.empty((0, 2))), "at least one"),
+    (lambda: RBF()(X2, X2[:, :1]), "X has 2 columns and Z has 1"),
+    (lambda: RBF()(np.where(X2 > 1, np.nan, X2) + [np.nan, 0]), "row 0"),
+    (lambda: RBF().gradients(np.ones((4, 5)), X2), r"shape \(4, 5\).*\(5, 5\)"),
+    (lambda: RBF().gradients(np.ones((5, 5)), X2, X2[:2]), r"\(5, 2\)"),
+    (lambda: RBF().diag_gradients(np.ones(4), X2), r"\(5,\)"),
+    (lambda: RBF().set_params(width=2.0), "has no parameter 'width'; it has variance, inverse_width"),
+    (lambda: setattr(RBF() + White(), "theta", [0.0]), "has 3 parameters"),
+    (lambda: -2.0 * RBF(), "above 0"),
+    (lambda: Sum(RBF(), 3.0), "combines kernels, got 3.0"),
+    (lambda: Product(), "at least one kernel"),
+    (lambda: gp_posterior(RBF(), X2, np.ones(4), X2), r"shape \(4,\) and X has 5 rows"),
+    (lambda: gp_posterior(RBF(), X2, np.full(5, np.nan), X2), "Y contains NaN"),
+    (lambda: gp_log_marginal_likelihood(RBF(), X2, np.ones(5), noise_variance=-1.0), "0 or more, got -1.0"),
+])
+def test_misuse_is_explained(act, says):
+    with pytest.raises(ValueError, match=says):
+        act()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("act", [lambda: RBF() + 1.0, lambda: "2" * RBF(), lambda: RBF() * None])
+def test_kernels_combine_with_kernels_and_numbers_only(act):
+    with pytest.raises(TypeError):
+        act()
+
+
+@pytest.mark.bad_input
+def test_repeated_points_without_noise_get_the_stated_jitter_and_a_right_answer():
+    X = np.array([[0.0], [0.0], [1.0]])
+    mean, variance = gp_posterior(RBF(), X, np.array([1.0, 1.0, 0.0]), np.array([[0.0]]))
+    assert_allclose(mean, [1.0], atol=1e-4)
+    assert variance[0] < 1e-6
+    assert np.isfinite(gp_prior_samples(RBF(), np.zeros((50, 1)), 2, random_state=0)).all()
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    from gplvm_widgets.kernels import explore_kernels
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_kernels()
+
+
+SETTINGS = [
+    dict(),
+    dict(first="linear", seed=3, n_samples=2, n_points=20),
+    dict(first="MLP", weight_variance=1.234567, bias_variance=0.5, anchor=1.0),
+    dict(first="MLP", white=0.2, network="as printed: prior variances w, b"),
+    dict(first="RBF", combine="+", second="linear", inverse_width=4.321, bias=0.3, white=0.1, variance=0.5),
+    dict(first="periodic", combine="×", second="RBF", period=1.5, seed=7),
+    dict(first="Matern 3/2", combine="+", second="MLP", n_points=100, n_samples=8),
+]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: "-".join(map(str, s.values())) or "start")
+def test_the_code_shown_computes_what_the_panel_shows(settings_, explorer):
+    from gplvm_widgets.kernels import NETWORK, make_kernel, network_covariance, view
+    explorer.set(**settings_)
+    scope, now = {}, explorer.settings
+    exec(explorer.code(now), scope)
+    shown = view(**{name: value for name, value in now.items() if name not in ("anchor", "network")})
+    assert scope["kernel"] == make_kernel(**now)
+    assert_allclose(scope["K"], shown.K)
+    assert_allclose(scope["functions"], shown.functions, atol=1e-8)
+    assert_allclose(scope["sheet"], shown.sheet, atol=1e-8)
+    if now["first"] == "MLP":
+        part = scope["kernel"] if isinstance(scope["kernel"], MLP) else scope["kernel"]["mlp"]
+        dots = network_covariance(now["anchor"], scope["dots"], *part.get_params().values(), NETWORK[now["network"]])
+        assert_allclose(scope["network"], dots)
+        line = explorer._figure.axes[2].lines[-1]
+        assert_allclose(line.get_ydata(), scope["network"])
+
+
+@pytest.mark.widget
+def test_the_simulated_network_follows_the_corrected_reading_only():
+    from gplvm_widgets.kernels import NETWORK, network_covariance
+    dots = np.linspace(-3, 3, 25)
+    kernel = MLP(1.0, 1.0, 1.0)
+    row = kernel(np.array([[1.0]]), dots[:, None])[0]
+    right, printed = (network_covariance(1.0, dots, 1.0, 1.0, 1.0, share) for share in NETWORK.values())
+    assert np.abs(right - row).max() < 0.05 < 0.15 < np.abs(printed - row).max()
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(inverse_width=5.0), dict(variance=2.0), dict(seed=4), dict(n_samples=3), dict(n_points=30),
+                   dict(anchor=1.2), dict(white=0.1), dict(bias=0.4), dict(combine="×"), dict(second="periodic"),
+                   dict(period=1.0), dict(combine="alone"), dict(bias=0.0), dict(first="MLP"),
+                   dict(weight_variance=1.0), dict(bias_variance=1.0),
+                   dict(network="as printed: prior variances w, b")):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_sliders_that_mean_nothing_are_put_away(explorer):
+    def shown(name):
+        return explorer.controls[name].layout.display != "none"
+
+    assert shown("inverse_width") and not shown("period") and not shown("weight_variance") and not shown("second")
+    explorer.set(first="MLP", combine="+", second="periodic")
+    assert all(map(shown, ("inverse_width", "period", "weight_variance", "bias_variance", "second")))
+
+
+@pytest.mark.widget
+def test_a_click_into_the_matrix_or_the_curve_moves_the_anchor(explorer):
+    for gid, point, expected in (("matrix", (0.5, -1.5), -1.5), ("row", (2.0, 0.1), 2.0)):
+        axes = next(a for a in explorer._figure.axes if a.get_gid() == gid)
+        explorer._figure.canvas.draw()
+        place = axes.transData.transform(point) / explorer._figure.bbox.size
+        explorer.picture.pointer = [*place, explorer.picture.answered + 1]
+        assert_allclose(explorer.settings["anchor"], expected, atol=0.06)
+
+
+@pytest.mark.widget
+def test_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer, monkeypatch):
+    from gplvm_widgets.kernels import view
+    monkeypatch.setattr("gplvm_widgets.kernels.PAUSE", 0.0)
+    start = view(n_samples=4)
+    explorer.run_now(max_steps=20)
+    assert 0 < explorer._state < 2 * np.pi
+    explorer.run_now()
+    end = view(n_samples=4, turn=explorer._state)
+    assert_allclose(end.functions, start.functions, atol=1e-9)
+    walk = np.concatenate([view(n_samples=400, seed=seed, turn=1.0, n_points=10).functions.T for seed in range(5)])
+    assert_allclose(walk.T @ walk / len(walk), view(n_points=10).K, atol=0.12)
+
+
+@pytest.mark.widget
+def test_each_question_can_be_asked_and_revealed(explorer):
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+
+
+@pytest.mark.widget
+def test_a_flat_sheet_comes_from_the_linear_kernel_only():
+    from gplvm_widgets.kernels import view
+    for first, flat in (("linear", True), ("RBF", False), ("MLP", False)):
+        sheet = view(first=first, seed=2).sheet
+        singular_values = np.linalg.svd(sheet - sheet.mean(axis=0), compute_uv=False)
+        assert (singular_values[2] < 1e-3 * singular_values[0]) == flat
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def test_checkers_know_wrong_answers_and_never_raise():
+    from gplvm_edu.exercises import check, exercise_names
+    assert exercise_names("kernels") == [f"kernels.{k}" for k in range(1, 8)]
+    for name in exercise_names("kernels"):
+        assert check(name).passed is None and check(name, lambda *a: None).passed is None
+        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
+            verdict = check(name, wrong)
+            assert verdict.passed is False and verdict.message, (name, wrong)
+
+
+def greedy_rbf(X, Z, theta, gamma):
+    return theta * np.exp(-0.5 * gamma * np.sum((X[:, None] - Z[None]) ** 2, axis=2))
+
+
+def mlp_value(c, factor):
+    return lambda x, z, w, b: factor * MLP(1.0, c * w, c * b)(x[None], z[None])[0, 0]
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("kernels.1", greedy_rbf, "room for"),
+    ("kernels.1", lambda X, Z, t, g: RBF(t, 2 * g)(X, Z), "twice too large"),
+    ("kernels.1", lambda X, Z, t, g: RBF(t, g)(Z, X), "shape"),
+    ("kernels.2", lambda G, X, t, g: RBF(t, g).gradients(G, X, X)[0], "first argument only"),
+    ("kernels.2", lambda G, X, t, g: 2 * RBF(t, g).gradients(G, X, X)[0], "symmetric"),
+    ("kernels.2", lambda G, X, t, g: -RBF(t, g).gradients(G, X)[0], "sign"),
+    ("kernels.2", lambda G, X, t, g: RBF(t, g).gradients(G, X)[0] / g, "gamma"),
+    ("kernels.3", mlp_value(1.0, 1.0), "Two mistakes"),
+    ("kernels.3", mlp_value(1.0, 2 / np.pi), "Now the variances"),
+    ("kernels.3", mlp_value(2.0, 1.0), "Now the constant"),
+    ("kernels.4", np.cos, "a itself"),
+    ("kernels.5", np.pi, "square root"),
+    ("kernels.5", 1.0, "0.32 times"),
+    ("kernels.6", lambda k, X, y, Z: gp_posterior(k["rbf"], X, y, Z, 1e-10), "through every observation"),
+    ("kernels.6", lambda k, X, y, Z: gp_posterior(k, X, y, Z, include_noise=True), "new observation"),
+    ("kernels.7", "acdhb", "(b) is none"),
+    ("kernels.7", "acdhe", "not symmetric"),
+    ("kernels.7", "acd", "is a kernel"),
+    ("kernels.7", "xyz", "letters from a to h"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    from gplvm_edu.exercises import check
+    assert hint in check(name, answer).message
+
+
+def test_a_kernel_of_ones_own_needs_four_methods():
+    class Brownian(Kernel):
+        def _matrix(self, X, Z):
+            Z = X if Z is None else Z
+            return np.minimum(X, Z.T)
+
+    assert_array_equal(Brownian()(np.array([[1.0], [2.0]])), [[1.0, 1.0], [1.0, 2.0]])
+
+
+# --- the chapter in a browser ----------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def chapter(lab):
+    with lab.open("02_kernels.ipynb") as page:
+        page.run_all()
+        page.show(".gplvm-explorer")
+        yield page
+
+
+@pytest.mark.browser
+def test_chapter_two_runs_in_jupyterlab_without_an_error(chapter, screenshots):
+    chapter.picture_at_rest()
+    chapter.screenshot_around(".gplvm-explorer", screenshots / "lab_02_kernels.png")
+    assert chapter.errors() == [] and chapter.error_box() == ""
+
+
+@pytest.mark.browser
+def test_width_seed_and_kind_each_redraw_and_come_back(chapter):
+    start = chapter.picture_at_rest()
+    for slider in ("inverse_width", "seed", "n_samples"):
+        chapter.slider(slider).press("ArrowRight")
+        chapter.wait_for_new_picture(start)
+        chapter.slider(slider).press("ArrowLeft")
+        chapter.wait_for_picture(start)
+    chapter.control("first").choose("MLP")
+    chapter.wait_for_new_picture(start)
+    chapter.control("first").choose("RBF")
+    chapter.wait_for_picture(start)
+    assert chapter.error_box() == ""
+
+
+@pytest.mark.browser
+def test_click_into_the_matrix_chooses_another_row(chapter):
+    start = chapter.picture_at_rest()
+    chapter.click_picture(0.2, 0.12)
+    chapter.wait_for_new_picture(start)
+    assert chapter.error_box() == ""
+
+
+@pytest.mark.browser
+def test_run_wanders_and_stop_stops(chapter):
+    start = chapter.picture_at_rest()
+    chapter.click("Run")
+    chapter.wait_until(lambda: chapter.picture() not in (None, start), 20, "the first picture of the run")
+    chapter.click("Stop")
+    stopped = chapter.picture_at_rest()
+    assert stopped != start and 0 < chapter.progress() < 1

@@ -1,0 +1,1018 @@
+"""Chapter 6: Isomap, metric and non-metric MDS, Sammon's mapping, each claim computed a second way."""
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import lsq_linear
+from scipy.sparse import csgraph
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn import isotonic, manifold
+from sklearn.utils.estimator_checks import check_estimator
+
+from gplvm_edu.base import expected_failed_checks
+from gplvm_edu.datasets import make_swiss_roll, simulate_oil_flow
+from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_distance
+from gplvm_edu.optimise import check_gradient
+from gplvm_edu.proximity import (
+    Isomap,
+    MetricMDS,
+    NonMetricMDS,
+    SammonMapping,
+    as_start,
+    bridge_components,
+    compare_starts,
+    disparities,
+    geodesic_distances,
+    geodesics_to_new,
+    graph_components,
+    guttman_transform,
+    kruskal_stress,
+    neighbour_graph,
+    nonmetric_iterates,
+    pool_adjacent_violators,
+    principal_coordinates,
+    residual_variance,
+    sammon_iterates,
+    sammon_stress,
+    short_circuits,
+    smacof_iterates,
+    smallest_connecting_k,
+    start_maps,
+    stress,
+)
+from gplvm_edu.unify import ClassicalMDS
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+quick = settings(deadline=None, max_examples=25)
+STRESS_MAPS = (MetricMDS, SammonMapping, NonMetricMDS)
+
+
+@st.composite
+def maps(draw):
+    """Dissimilarities (N, N) of random data, a map X (N, q), symmetric weights."""
+    N, D, q = draw(st.integers(4, 15)), draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    scale = 10.0 ** draw(st.integers(-3, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    Y, X = scale * rng.standard_normal((N, D)), scale * rng.standard_normal((N, q))
+    W = squareform(rng.uniform(0.1, 2.0, N * (N - 1) // 2))
+    return cdist(Y, Y), X, W
+
+
+@st.composite
+def awkward_data(draw):
+    """Data as people have them: any scale, few or many columns, duplicated rows, constant columns."""
+    N, D = draw(st.integers(3, 60)), draw(st.integers(1, 80))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    Y = 10.0 ** draw(st.integers(-6, 6)) * rng.standard_normal((N, D))
+    if draw(st.booleans()):
+        Y[: N // 3] = Y[-(N // 3):]
+    if draw(st.booleans()) and D > 1:
+        Y[:, 0] = draw(st.sampled_from([0.0, -3.0, 1e6]))
+    return Y
+
+
+def points(seed, N=30, D=4):
+    return np.random.default_rng(seed).standard_normal((N, D))
+
+
+# --- metric stress and its majorisation ----------------------------------------------------------------------
+
+def majoriser(X, Z, Delta, W):
+    """Equation (6.6), term by term: the parabola in X that touches the raw stress at Z."""
+    pairs = [(n, m) for n in range(len(X)) for m in range(n)]
+    total = 0.0
+    for n, m in pairs:
+        inner = (X[n] - X[m]) @ (Z[n] - Z[m]) / np.linalg.norm(Z[n] - Z[m])
+        total += W[n, m] * (Delta[n, m] ** 2 + np.sum((X[n] - X[m]) ** 2) - 2 * Delta[n, m] * inner)
+    return total
+
+
+def raw_stress(X, Delta, W):
+    return stress(X, Delta, W) ** 2 * np.sum(W * Delta**2) / 2
+
+
+@pytest.mark.identity
+@given(maps(), st.integers(0, 2**32 - 1))
+@quick
+def test_the_parabola_touches_the_stress_and_lies_above_it(problem, seed):
+    Delta, Z, W = problem
+    X = Z + np.abs(Z).max() * np.random.default_rng(seed).standard_normal(Z.shape)
+    assert_allclose(majoriser(Z, Z, Delta, W), raw_stress(Z, Delta, W), rtol=1e-9)
+    assert majoriser(X, Z, Delta, W) >= raw_stress(X, Delta, W) * (1 - 1e-12)
+
+
+@pytest.mark.identity
+@given(maps(), st.integers(0, 2**32 - 1), st.booleans())
+@quick
+def test_the_guttman_transform_is_the_lowest_point_of_the_parabola(problem, seed, weighted):
+    Delta, Z, W = problem
+    W = W if weighted else 1.0 - np.eye(len(Z))
+    X = guttman_transform(Z, Delta, W if weighted else None)
+    lowest = majoriser(X, Z, Delta, W)
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 0.1, 1.0):
+        nearby = X + size * np.abs(X).max() * rng.standard_normal(X.shape)
+        assert majoriser(nearby, Z, Delta, W) >= lowest * (1 - 1e-12)
+    assert_allclose(X.mean(axis=0), 0.0, atol=1e-9 * np.abs(X).max())
+
+
+@pytest.mark.identity
+@given(maps(), st.booleans())
+@quick
+def test_a_guttman_step_and_a_double_step_never_raise_the_stress(problem, weighted):
+    Delta, X, W = problem
+    W = W if weighted else None
+    X = X - X.mean(axis=0)
+    for _ in range(5):
+        step = guttman_transform(X, Delta, W)
+        before = stress(X, Delta, W)
+        assert stress(step, Delta, W) <= before * (1 + 1e-12)
+        assert stress(2 * step - X, Delta, W) <= before * (1 + 1e-12)
+        X = step
+
+
+@pytest.mark.identity
+@given(maps(), st.floats(0.01, 100.0))
+@quick
+def test_the_guttman_transform_does_not_see_the_scale_of_the_map(problem, scale):
+    Delta, X, _ = problem
+    assert_allclose(guttman_transform(scale * X, Delta), guttman_transform(X, Delta), atol=1e-9 * Delta.max())
+
+
+@pytest.mark.identity
+def test_equal_weights_are_no_weights():
+    Delta, X = cdist(points(0), points(0)), points(1, D=2)
+    ones = 1.0 - np.eye(len(X))
+    assert_allclose(guttman_transform(X, Delta, ones), guttman_transform(X, Delta), atol=1e-10)
+    assert_allclose(stress(X, Delta, ones), stress(X, Delta))
+
+
+@pytest.mark.identity
+def test_a_map_with_the_right_distances_is_left_alone():
+    X = points(0, D=2)
+    X -= X.mean(axis=0)
+    Delta = cdist(X, X)
+    assert stress(X, Delta) < 1e-12 and sammon_stress(X, Delta)[0] < 1e-20 and kruskal_stress(X, Delta) < 1e-12
+    assert_allclose(guttman_transform(X, Delta), X, atol=1e-12)
+    for Model in STRESS_MAPS:
+        model = Model(2).fit(X)
+        assert model.stress_ < 1e-10 and procrustes_distance(X, model.embedding_, scaling=False) < 1e-6
+
+
+@pytest.mark.identity
+def test_the_stress_by_hand():
+    Delta = squareform([3.0, 4.0, 5.0])
+    X = np.array([[0.0], [1.0], [2.0]])                   # distances 1, 2, 1
+    assert_allclose(stress(X, Delta) ** 2, (4 + 4 + 16) / (9 + 16 + 25))
+    assert_allclose(sammon_stress(X, Delta)[0], (4 / 3 + 4 / 4 + 16 / 5) / 12)
+    assert_allclose(kruskal_stress(X, Delta) ** 2, (0 + 0.25 + 0.25) / 6)        # 1, 2, 1 becomes 1, 1.5, 1.5
+
+
+# --- Sammon --------------------------------------------------------------------------------------------------
+
+@pytest.mark.gradient
+@given(maps())
+@quick
+def test_sammons_gradient_against_central_differences(problem):
+    Delta, X, _ = problem
+    unit = Delta.mean()
+
+    def value_and_gradient(x):
+        E, gradient = sammon_stress(x.reshape(X.shape), Delta / unit)
+        return E, gradient.ravel()
+
+    assert check_gradient(value_and_gradient, X.ravel() / unit) < 1e-6
+
+
+@pytest.mark.identity
+@given(maps())
+@quick
+def test_sammons_stress_is_metric_stress_with_weights_one_over_delta(problem):
+    Delta, X, _ = problem
+    W = np.divide(1.0, Delta, out=np.zeros_like(Delta), where=Delta > 0)
+    assert_allclose(sammon_stress(X, Delta)[0], stress(X, Delta, W) ** 2, rtol=1e-10)
+
+
+@pytest.mark.identity
+def test_majorisation_and_gradients_agree_on_sammons_minimum():
+    Y = points(3, N=25)
+    Delta = cdist(Y, Y)
+    W = np.divide(1.0, Delta, out=np.zeros_like(Delta), where=Delta > 0)
+    start = principal_coordinates(Delta, 2)[0]
+    *_, by_gradient = sammon_iterates(Delta, start, tolerance=1e-7)
+    assert_allclose(guttman_transform(by_gradient.embedding, Delta, W),
+                    by_gradient.embedding - by_gradient.embedding.mean(axis=0), atol=1e-5)
+    *_, by_steps = smacof_iterates(Delta, start, W, tolerance=1e-12, max_iter=3000)
+    assert_allclose(by_steps.stress**2, by_gradient.stress, rtol=1e-4)
+
+
+@pytest.mark.identity
+def test_sammon_keeps_small_distances_better_than_metric_mds():
+    Y = simulate_oil_flow(80, random_state=0).data
+    delta = pdist(Y)
+    near = delta < np.quantile(delta, 0.1)
+    error = {Model: np.mean(np.abs(pdist(Model(2).fit_transform(Y)) - delta)[near] / delta[near])
+             for Model in (MetricMDS, SammonMapping)}
+    assert error[SammonMapping] < error[MetricMDS]
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("method", ["l-bfgs", "scg"])
+def test_both_optimisers_lower_sammons_stress_to_one_minimum(method):
+    Delta = cdist(points(3, N=25), points(3, N=25))
+    values = [s.stress for s in sammon_iterates(Delta, principal_coordinates(Delta, 2)[0], method, tolerance=1e-6)]
+    assert np.all(np.diff(values) <= 0)
+    *_, reference = sammon_iterates(Delta, principal_coordinates(Delta, 2)[0], tolerance=1e-6)
+    assert_allclose(values[-1], reference.stress, rtol=1e-5)
+
+
+# --- isotonic regression and Kruskal's stress ----------------------------------------------------------------
+
+sequences = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
+
+
+@pytest.mark.identity
+@given(sequences, st.integers(0, 2**32 - 1))
+@quick
+def test_pooling_solves_the_least_squares_problem_with_monotone_constraints(y, seed):
+    w = np.random.default_rng(seed).uniform(0.2, 3.0, len(y))
+    z = pool_adjacent_violators(y, w)
+    n = len(y)
+    steps = np.tril(np.ones((n, n)))                      # z = first value + increments that are 0 or more
+    bounds = (np.r_[-np.inf, np.zeros(n - 1)], np.full(n, np.inf))
+    root = np.sqrt(w)
+    best = lsq_linear(root[:, None] * steps, root * y, bounds, tol=1e-14, max_iter=500)
+    assert np.all(np.diff(z) >= 0)
+    assert np.sum(w * (y - z) ** 2) <= 2 * best.cost + 1e-6 * (1 + np.sum(w * y**2))
+    assert_allclose(np.sum(w * z), np.sum(w * y), atol=1e-6)
+
+
+@pytest.mark.oracle
+@given(sequences, st.booleans(), st.integers(0, 2**32 - 1))
+@quick
+def test_pooling_agrees_with_scikit_learn(y, weighted, seed):
+    w = np.random.default_rng(seed).uniform(0.2, 3.0, len(y)) if weighted else None
+    assert_allclose(pool_adjacent_violators(y, w), isotonic.isotonic_regression(y, sample_weight=w), atol=1e-9)
+
+
+@pytest.mark.oracle
+def test_pooling_agrees_with_scikit_learn_on_long_and_on_nasty_sequences():
+    rng = np.random.default_rng(0)
+    for y in (np.arange(20000.0) + 300 * rng.standard_normal(20000), np.r_[np.arange(2000.0), 0.0],
+              np.arange(2000.0)[::-1], np.ones(50)):
+        assert_allclose(pool_adjacent_violators(y), isotonic.isotonic_regression(y), atol=1e-8)
+
+
+@pytest.mark.oracle
+@given(st.lists(st.tuples(st.integers(0, 8), st.floats(0, 10)), min_size=2, max_size=40))
+@quick
+def test_secondary_ties_are_those_of_scikit_learns_regression(pairs):
+    delta, d = np.array(pairs, float).T
+    theirs = isotonic.IsotonicRegression().fit_transform(delta, d)
+    assert_allclose(disparities(d, delta, ties="secondary"), theirs, atol=1e-9)
+
+
+@pytest.mark.identity
+@given(st.lists(st.tuples(st.integers(0, 8), st.floats(0, 10)), min_size=2, max_size=40))
+@quick
+def test_primary_ties_obey_the_order_and_fit_at_least_as_well(pairs):
+    delta, d = np.array(pairs, float).T
+    primary, secondary = (disparities(d, delta, ties) for ties in ("primary", "secondary"))
+    for low, high in zip(np.unique(delta)[:-1], np.unique(delta)[1:], strict=True):
+        assert primary[delta == low].max() <= primary[delta == high].min() + 1e-12
+    assert np.sum((d - primary) ** 2) <= np.sum((d - secondary) ** 2) + 1e-9
+
+
+@pytest.mark.identity
+@given(maps(), st.floats(0.1, 10.0))
+@quick
+def test_kruskals_stress_sees_only_the_order_of_the_data_and_the_shape_of_the_map(problem, scale):
+    Delta, X, _ = problem
+    value = kruskal_stress(X, Delta)
+    assert_allclose(kruskal_stress(scale * X + 1.0, Delta), value, atol=1e-8)
+    assert_allclose(kruskal_stress(X, np.log1p(Delta / Delta.max())), value, atol=1e-12)
+
+
+@pytest.mark.identity
+@given(maps())
+@quick
+def test_kruskals_stress_is_the_sine_of_an_angle(problem):
+    Delta, X, _ = problem
+    d = pdist(X)
+    hat = disparities(d, squareform(Delta, checks=False))
+    cosine = d @ hat / np.sqrt((d @ d) * (hat @ hat))
+    assert_allclose(kruskal_stress(X, Delta) ** 2, 1 - cosine**2, atol=1e-10)
+
+
+@pytest.mark.identity
+@given(maps(), st.sampled_from(["primary", "secondary"]), st.booleans())
+@quick
+def test_non_metric_steps_never_raise_kruskals_stress(problem, ties, rounded):
+    Delta, X, _ = problem
+    Delta = np.round(5 * Delta / Delta.max()) if rounded else Delta               # many ties
+    values = [layout.stress for layout in nonmetric_iterates(Delta, X, ties, max_iter=30, tolerance=0.0)]
+    assert np.all(np.diff(values) <= 1e-12)
+
+
+@pytest.mark.identity
+def test_non_metric_mds_undoes_a_monotone_distortion():
+    X = points(0, N=40, D=2)
+    distorted = cdist(X, X) ** 3
+    metric = MetricMDS(2, metric="distance").fit(distorted)
+    order = NonMetricMDS(2, metric="distance", tol=1e-3).fit(distorted)
+    assert procrustes_distance(X, order.embedding_) < 0.03 < 0.2 < procrustes_distance(X, metric.embedding_)
+
+
+# --- graphs and geodesics ------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(st.integers(3, 30), st.integers(1, 8), st.integers(0, 2**32 - 1))
+@quick
+def test_the_neighbour_graph_joins_exactly_the_nearest(N, k, seed):
+    k = min(k, N - 1)
+    D = cdist(points(seed, N, 2), points(seed, N, 2))
+    G = neighbour_graph(D, k).toarray()
+    near = np.argsort(D + np.diag(np.full(N, np.inf)), axis=1)[:, :k]
+    wanted = np.zeros((N, N), bool)
+    np.put_along_axis(wanted, near, True, axis=1)
+    wanted |= wanted.T
+    assert_allclose(G, np.where(wanted, D, 0.0))
+
+
+@pytest.mark.oracle
+@given(st.integers(3, 25), st.integers(1, 5), st.integers(0, 2**32 - 1))
+@quick
+def test_geodesics_are_those_of_floyd_and_warshall(N, k, seed):
+    D = cdist(points(seed, N, 3), points(seed, N, 3))
+    graph = neighbour_graph(D, min(k, N - 1))
+    G = np.where(graph.toarray() > 0, graph.toarray(), np.inf)
+    np.fill_diagonal(G, 0.0)
+    for m in range(N):
+        G = np.minimum(G, G[:, [m]] + G[m])
+    ours = geodesic_distances(graph)
+    assert_allclose(ours, G)
+    assert np.all(ours >= D * (1 - 1e-12))                                       # no short cut through the air
+    assert_allclose(ours, ours.T, atol=0)
+
+
+@pytest.mark.identity
+def test_duplicates_are_joined_by_edges_of_length_zero():
+    Y = np.repeat([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]], 2, axis=0)
+    graph = neighbour_graph(cdist(Y, Y), 2)
+    assert graph_components(graph)[0] == 1
+    assert_allclose(geodesic_distances(graph)[0], [0, 0, 1, 1, 2, 2])
+
+
+@pytest.mark.identity
+@given(st.integers(4, 30), st.integers(0, 2**32 - 1))
+@quick
+def test_the_smallest_connecting_k_connects_and_one_less_does_not(N, seed):
+    Y = points(seed, N, 2)
+    Y[: N // 2] += 6.0
+    D = cdist(Y, Y)
+    k = smallest_connecting_k(D)
+    assert graph_components(neighbour_graph(D, k))[0] == 1
+    assert k == 1 or graph_components(neighbour_graph(D, k - 1))[0] > 1
+
+
+@pytest.mark.identity
+def test_bridges_are_the_shortest_links_and_change_nothing_inside_a_piece():
+    Y = np.concatenate([points(0, 12, 2), points(1, 9, 2) + 30.0, points(2, 7, 2) - 40.0])
+    D = cdist(Y, Y)
+    graph = neighbour_graph(D, 4)
+    n_pieces, piece = graph_components(graph)
+    bridged = bridge_components(graph, D)
+    assert n_pieces == 3 and graph_components(bridged)[0] == 1
+    new = (bridged - graph).tocoo()
+    links = {(piece[n], piece[m]): d for n, m, d in zip(new.row, new.col, new.data, strict=True) if d}
+    assert len(links) == 6                                                       # three bridges, both ways
+    for (a, b), d in links.items():
+        assert d == D[np.ix_(piece == a, piece == b)].min()
+    before, after = geodesic_distances(graph), geodesic_distances(bridged)
+    assert_allclose(after[np.isfinite(before)], before[np.isfinite(before)])
+
+
+@pytest.mark.identity
+def test_geodesics_approach_the_distances_on_the_sheet_as_points_and_neighbours_grow():
+    error = []
+    for N, k in ((400, 6), (1600, 10)):
+        roll = make_swiss_roll(N, random_state=0)
+        truth = cdist(roll.extra["sheet"], roll.extra["sheet"])
+        G = geodesic_distances(neighbour_graph(cdist(roll.data, roll.data), k))
+        error.append(np.mean(np.abs(G - truth)) / truth.mean())
+    assert error[1] < 0.05 and error[1] < 0.6 * error[0]
+
+
+@pytest.mark.identity
+def test_when_everyone_is_a_neighbour_isomap_is_classical_mds_and_pca():
+    Y = points(0)
+    isomap, classical = Isomap(2, n_neighbors=29).fit(Y), ClassicalMDS(2).fit(Y)
+    assert_allclose(isomap.geodesics_, cdist(Y, Y), atol=1e-12)
+    assert procrustes_distance(classical.embedding_, isomap.embedding_, scaling=False) < 1e-6
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("metric", ["euclidean", "distance"])
+def test_isomap_returns_its_training_points_to_their_places(metric):
+    Y = make_swiss_roll(200, random_state=0).data
+    model = Isomap(3, 6, metric=metric).fit(Y if metric == "euclidean" else cdist(Y, Y))
+    again = model.transform(Y if metric == "euclidean" else cdist(Y, Y))
+    assert_allclose(again, model.embedding_, atol=1e-8 * np.abs(model.embedding_).max())
+
+
+@pytest.mark.identity
+def test_geodesics_to_new_points_go_through_the_best_neighbour():
+    rng = np.random.default_rng(0)
+    Y, new = rng.standard_normal((20, 2)), rng.standard_normal((5, 2))
+    G = geodesic_distances(neighbour_graph(cdist(Y, Y), 19))
+    D = cdist(new, Y)
+    ours = geodesics_to_new(D, 3, G)
+    for i in range(5):
+        near = np.argsort(D[i])[:3]
+        assert_allclose(ours[i], [min(D[i, n] + G[n, m] for n in near) for m in range(20)])
+
+
+@pytest.mark.identity
+def test_isomap_unrolls_what_pca_can_not():
+    roll = make_swiss_roll(400, noise=0.2, random_state=0)
+    sheet = roll.extra["sheet"]
+    model = Isomap(2, n_neighbors=6).fit(roll.data)
+    assert procrustes_distance(sheet, model.embedding_) < 0.1
+    assert procrustes_distance(sheet, ClassicalMDS(2).fit_transform(roll.data)) > 0.6
+    for Model in STRESS_MAPS:
+        assert procrustes_distance(sheet, Model(2, tol=1e-4).fit_transform(roll.data)) > 0.6
+    line = Isomap(1, n_neighbors=6).fit(roll.data)
+    assert model.residual_variance_ < 0.01 < line.residual_variance_
+
+
+@pytest.mark.identity
+def test_one_short_circuit_ruins_the_map():
+    roll = make_swiss_roll(400, random_state=0)
+    D = cdist(roll.data, roll.data)
+    sheet = cdist(roll.extra["sheet"], roll.extra["sheet"])
+    good = Isomap(2, 6, metric="distance").fit(D)
+    assert procrustes_distance(roll.extra["sheet"], good.embedding_) < 0.1
+    n, m = np.unravel_index(np.argmax(sheet - 4 * D), D.shape)                   # close in space, far on the sheet
+    D[n, m] = D[m, n] = 0.1
+    bad = Isomap(2, 6, metric="distance").fit(D)
+    assert procrustes_distance(roll.extra["sheet"], bad.embedding_) > 0.5
+    assert bad.residual_variance_ > 5 * good.residual_variance_
+
+
+@pytest.mark.identity
+def test_residual_variance_is_one_minus_a_squared_correlation():
+    X, Y = points(0, D=2), points(1, D=5)
+    r = np.corrcoef(pdist(X), pdist(Y))[0, 1]
+    assert_allclose(residual_variance(cdist(Y, Y), X), 1 - r**2)
+    assert residual_variance(cdist(Y, Y), np.zeros((30, 2))) == 1.0
+    assert residual_variance(1.0 - np.eye(3), np.eye(3)) == 0.0
+
+
+# --- scikit-learn as an oracle -------------------------------------------------------------------------------
+
+def same_up_to_signs(A, B, tolerance=1e-6):
+    signs = np.sign(np.sum(A * B, axis=0))
+    assert_allclose(A, B * signs, atol=tolerance * np.abs(A).max())
+    return signs
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("N, k, q", [(60, 4, 2), (150, 5, 3), (300, 8, 2), (300, 20, 1)])
+def test_isomap_is_scikit_learns(N, k, q):
+    Y, new = make_swiss_roll(N, random_state=N).data, make_swiss_roll(40, random_state=7).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = manifold.Isomap(n_neighbors=k, n_components=q, eigen_solver="dense").fit(Y)
+        ours = Isomap(q, k).fit(Y)
+    assert_allclose(ours.geodesics_, theirs.dist_matrix_, rtol=1e-10)
+    signs = same_up_to_signs(ours.embedding_, theirs.embedding_)
+    assert_allclose(ours.transform(new), signs * theirs.transform(new), atol=1e-6 * np.abs(ours.embedding_).max())
+
+
+@pytest.mark.oracle
+def test_isomap_is_scikit_learns_when_the_graph_falls_into_pieces():
+    Y = np.concatenate([points(0, 20, 3), points(1, 15, 3) + 20.0, points(2, 12, 3) - 30.0])
+    ours = Isomap(2, 4)
+    with pytest.warns(UserWarning, match=r"falls into 3 pieces \(of 20, 15, 12 points\)"):
+        ours.fit(Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = manifold.Isomap(n_neighbors=4, n_components=2, eigen_solver="dense").fit(Y)
+    assert ours.n_pieces_ == 3
+    assert_allclose(ours.geodesics_, theirs.dist_matrix_, rtol=1e-10)
+    same_up_to_signs(ours.embedding_, theirs.embedding_)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("n_steps", [1, 5, 40])
+def test_smacof_steps_are_scikit_learns(n_steps):
+    Delta, start = cdist(points(0), points(0)), points(1, D=2)
+    theirs, raw, taken = manifold.smacof(Delta, n_components=2, init=start, n_init=1, max_iter=n_steps, eps=0.0,
+                                         return_n_iter=True, normalized_stress=False)
+    *_, ours = smacof_iterates(Delta, start, max_iter=n_steps, tolerance=0.0)
+    assert taken == n_steps
+    assert_allclose(ours.embedding, theirs, atol=1e-8)
+    assert_allclose(ours.stress**2 * np.sum(Delta**2) / 2, raw, rtol=1e-8)
+
+
+@pytest.mark.oracle
+def test_non_metric_mds_ends_no_higher_than_scikit_learns():
+    Y = simulate_oil_flow(60, random_state=0).data
+    Delta = cdist(Y, Y)
+    start = principal_coordinates(Delta, 2)[0]
+    theirs, _ = manifold.smacof(Delta, metric=False, n_components=2, init=start, n_init=1, max_iter=500, eps=1e-9,
+                                normalized_stress=True)
+    ours = NonMetricMDS(2, init=start, ties="secondary", tol=1e-7).fit(Y)
+    assert ours.stress_ <= kruskal_stress(theirs, Delta, "secondary") + 1e-4
+
+
+@pytest.mark.oracle
+def test_connected_components_are_those_of_a_search_by_hand():
+    D = cdist(points(0, 40, 2), points(0, 40, 2))
+    graph = neighbour_graph(D, 1)
+    seen, pieces = set(), 0
+    for n in range(40):
+        if n not in seen:
+            pieces += 1
+            seen |= set(csgraph.breadth_first_order(graph, n, return_predecessors=False).tolist())
+    assert graph_components(graph)[0] == pieces > 1
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Skipping check check_array_api",
+                            "ignore:With n_neighbors")
+@pytest.mark.parametrize("model", [
+    Isomap(), Isomap(1), MetricMDS(max_iter=30), MetricMDS(1, init="random", random_state=0, max_iter=30),
+    SammonMapping(max_iter=30), SammonMapping(1, init="random", optimizer="scg", random_state=0, max_iter=30),
+    NonMetricMDS(max_iter=30), NonMetricMDS(1, ties="secondary", max_iter=30)], ids=repr)
+def test_the_scikit_learn_contract(model):
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
+
+
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_a_transductive_method_has_no_transform(Model):
+    assert not hasattr(Model(), "transform") and hasattr(Isomap(), "transform")
+
+
+# --- what users do with it -----------------------------------------------------------------------------------
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:With n_neighbors")
+@pytest.mark.parametrize("Model", [*STRESS_MAPS, Isomap])
+@given(awkward_data())
+@quick
+def test_awkward_data_end_in_a_finite_map_no_worse_than_the_start(Model, Y):
+    q = min(2, len(Y) - 1)
+    model = Model(q) if Model is Isomap else Model(q, max_iter=40)
+    if np.ptp(Y, axis=0).max() == 0:
+        with pytest.raises(ValueError, match="coincide"):
+            model.fit(Y)
+        return
+    model.fit(Y)
+    assert model.embedding_.shape == (len(Y), q) and np.isfinite(model.embedding_).all()
+    if Model is not Isomap:
+        assert np.isfinite(model.history_).all() and np.all(np.diff(model.history_) >= -1e-12)
+        assert model.stress_ == -model.history_[-1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:With n_neighbors")
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("Model", [*STRESS_MAPS, Isomap])
+def test_units_only_scale_the_map(Model, scale):
+    Y = points(0)
+    one, other = Model().fit(Y), Model().fit(scale * Y)
+    assert procrustes_distance(scale * one.embedding_, other.embedding_, scaling=False) < 1e-3
+    if Model is not Isomap:
+        assert_allclose(one.stress_, other.stress_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_data_and_their_distances_give_one_map(Model):
+    Y = points(0)
+    one, other = Model(2).fit(Y), Model(2, metric="distance").fit(cdist(Y, Y))
+    assert_allclose(one.embedding_, other.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_duplicated_rows_share_a_place(Model):
+    Y = points(0, N=15)
+    model = Model(2).fit(np.vstack([Y, Y]))
+    assert_allclose(model.embedding_[:15], model.embedding_[15:], atol=1e-6)
+
+
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_an_interrupted_fit_leaves_a_usable_estimator(Model, monkeypatch):
+    Y, model = points(0), Model(2)
+    all_steps = Model.iterates
+
+    def interrupted(self, Y):
+        for count, layout in enumerate(all_steps(self, Y)):
+            if count == 4:
+                raise KeyboardInterrupt
+            yield layout
+
+    monkeypatch.setattr(Model, "iterates", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(Y)
+    assert len(model.history_) == 4 and model.n_iter_ == 3 and model.stress_ == -model.history_[-1]
+    assert model.embedding_.shape == (30, 2)
+    monkeypatch.undo()
+    assert Model(2, init=model.embedding_).fit(Y).stress_ <= model.stress_
+
+
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_random_starts_are_repeatable_and_can_end_elsewhere(Model):
+    Y = simulate_oil_flow(100, random_state=0).data
+    fits = [Model(2, init="random", random_state=seed, tol=1e-3).fit(Y) for seed in (0, 0, 1)]
+    assert_allclose(fits[0].embedding_, fits[1].embedding_, atol=0)
+    assert procrustes_distance(fits[0].embedding_, fits[2].embedding_) > 0.1
+
+
+def test_gplvm_climbs_higher_from_isomap_than_from_pca_on_the_swiss_roll():
+    from gplvm_edu.gplvm import GPLVM
+    roll = make_swiss_roll(200, random_state=2)
+    sheet = roll.extra["sheet"]
+    start = (sheet - sheet.mean(axis=0)) / sheet.std()      # what an ideal Isomap would give
+    high, low = (GPLVM(init=init, latent_prior=None, max_iter=60).fit(roll.data) for init in (start, "pca"))
+    assert high.log_likelihood_ > low.log_likelihood_ + 50
+    assert procrustes_distance(sheet, high.embedding_) < 0.3 < procrustes_distance(sheet, low.embedding_)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+GOOD = np.random.default_rng(0).standard_normal((20, 5))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("Model", [*STRESS_MAPS, Isomap])
+@pytest.mark.parametrize("Y, says", [
+    (np.arange(5.0), "Expected 2D array"),
+    (np.empty((0, 3)), "0 sample"),
+    (np.empty((3, 0)), "0 feature"),
+    ([["a", "b"], ["c", "d"]], "could not convert string"),
+    (GOOD[:1], "1 sample|minimum of 2"),
+    (np.where(GOOD > 2, np.inf, GOOD), "infinity"),
+    (np.where(GOOD > 2, np.nan, GOOD), "NaN"),
+    (GOOD + 1j, "Complex data not supported"),
+    (np.ones((6, 3)), "all points coincide"),
+    (1e200 * GOOD, "Rescale the data"),
+    (GOOD[:2], "n_components=2 is too many"),
+], ids=["1-D", "no rows", "no columns", "strings", "one row", "inf", "nan", "complex", "constant", "huge", "two rows"])
+def test_bad_data_get_a_clear_error(Model, Y, says):
+    with pytest.raises(ValueError, match=says):
+        Model().fit(Y)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("model, says", [
+    (Isomap(0), "whole number of at least 1"), (Isomap(n_neighbors=0), "n_neighbors must be a whole number"),
+    (Isomap(n_neighbors=2.5), "n_neighbors must be a whole number"), (Isomap(n_neighbors=True), "n_neighbors"),
+    (Isomap(metric="cosine"), "metric must be"), (Isomap(disconnected="ignore"), "\"bridge\" or \"error\""),
+    (MetricMDS(20), "at most 19"), (MetricMDS(2.0), "whole number"), (MetricMDS(init="pca!"), "init must be"),
+    (MetricMDS(init=np.zeros((20, 3))), r"shape \(20, 3\)"), (MetricMDS(init=np.ones((20, 2))), "coincide"),
+    (MetricMDS(init=np.full((20, 2), np.nan)), "finite array"), (SammonMapping(optimizer="newton"), "no method"),
+    (SammonMapping(max_iter=-1), "max_iter"), (NonMetricMDS(ties="third"), "ties must be"),
+    (NonMetricMDS(metric="similarity"), "metric must be"),
+], ids=repr)
+def test_bad_parameters_get_a_clear_error(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.fit(GOOD)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("Model", [*STRESS_MAPS, Isomap])
+@pytest.mark.parametrize("D, says", [
+    (GOOD, "must be square"), (np.triu(cdist(GOOD, GOOD)), "not symmetric"), (-cdist(GOOD, GOOD), "negative entry"),
+    (cdist(GOOD, GOOD) + np.eye(20), "on its diagonal"),
+], ids=["not square", "not symmetric", "negative", "diagonal"])
+def test_bad_distances_get_a_clear_error(Model, D, says):
+    with pytest.raises(ValueError, match=says):
+        Model(metric="distance").fit(D)
+
+
+@pytest.mark.bad_input
+def test_a_graph_in_pieces_is_refused_with_advice_or_bridged_with_a_warning():
+    Y = np.concatenate([points(0, 10, 2), points(1, 8, 2) + 50.0])
+    with pytest.raises(ValueError, match=r"2 pieces \(of 10, 8 points\).*8 would join them"):
+        Isomap(2, 3, disconnected="error").fit(Y)
+    with pytest.warns(UserWarning, match="bridged by their shortest link"):
+        model = Isomap(2, 3).fit(Y)
+    assert model.n_pieces_ == 2 and np.isfinite(model.geodesics_).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Isomap(2, 8).fit(Y).n_pieces_ == 1
+
+
+@pytest.mark.bad_input
+def test_more_neighbours_than_points_are_reduced_and_reported():
+    model = Isomap(2, n_neighbors=50).fit(GOOD)
+    assert model.n_neighbors_ == 19 and model.n_neighbors == 50
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_a_fit_that_stops_early_says_so(Model):
+    with pytest.warns(UserWarning, match="did not settle in max_iter=2"):
+        Model(2, init="random", random_state=0, max_iter=2).fit(GOOD)
+
+
+# --- starts for the GP-LVM -----------------------------------------------------------------------------------
+
+@pytest.mark.identity
+def test_a_start_keeps_its_proportions_and_has_unit_size():
+    X = points(0, D=2) * [8.0, 1.0] + 100.0
+    start = as_start(X)
+    assert_allclose(start.mean(axis=0), 0.0, atol=1e-12)
+    assert_allclose(np.mean(start**2), 1.0)
+    assert_allclose(np.ptp(start[:, 0]) / np.ptp(start[:, 1]), np.ptp(X[:, 0]) / np.ptp(X[:, 1]))
+    assert_allclose(as_start(np.ones((4, 2))), 0.0)
+
+
+def test_comparing_starts_counts_the_errors_of_the_maps_and_beats_the_random_one():
+    oil = simulate_oil_flow(60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        maps = start_maps(oil.data)
+    chosen = {name: maps[name] for name in ("PCA", "random")}
+    report = compare_starts(oil.data, oil.target, chosen, max_iter=60)
+    assert report["PCA"]["errors"] == nearest_neighbour_errors(maps["PCA"], oil.target)
+    assert_allclose(np.abs(maps["PCA"]), np.abs(ClassicalMDS(2).fit_transform(oil.data)), atol=1e-8)
+    assert report["PCA"]["gplvm_log_likelihood"] > report["random"]["gplvm_log_likelihood"] + 50
+
+
+@pytest.mark.identity
+def test_short_circuits_are_the_edges_between_layers():
+    roll = make_swiss_roll(400, random_state=0)
+    sheet, D = roll.extra["sheet"], cdist(roll.data, roll.data)
+    assert len(short_circuits(neighbour_graph(D, 8), sheet)) == 0
+    graph = neighbour_graph(D, 10)
+    jumps = short_circuits(graph, sheet)
+    layer = np.floor((roll.target - 1.5 * np.pi) / np.pi)                        # half turns
+    assert len(jumps) > 0 and np.all(np.abs(np.diff(layer[jumps], axis=1)) >= 1)
+    assert np.all(graph[jumps[:, 0], jumps[:, 1]] > 0)
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    from gplvm_widgets.proximity import explore_proximity
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_proximity(n_points=150)
+
+
+SETTINGS = [dict(data=data, noise=noise, method=method, start=start, n_neighbors=k, n_points=N)
+            for data, noise, method, start, k, N in [
+                ("Swiss roll", 0.0, "Isomap", "classical", 7, 200),
+                ("Swiss roll", 0.5, "PCA", "classical", 3, 150),
+                ("roll with a hole", 0.25, "metric MDS", "random", 12, 150),
+                ("oil flow", 0.4, "Sammon", "random", 2, 100),
+                ("oil flow", 0.0, "non-metric MDS", "classical", 5, 100),
+                ("oil flow", 1.5, "Isomap", "classical", 4, 100)]]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("chosen", SETTINGS, ids=lambda s: f"{s['data']}-{s['method']}-{s['n_neighbors']}")
+def test_the_code_shown_computes_what_the_panel_shows(chosen, explorer, capsys):
+    from gplvm_widgets.proximity import layout, scene, start_value
+    explorer.set(**chosen)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    now = scene(chosen["data"], chosen["noise"], chosen["n_points"], chosen["n_neighbors"])
+    order = ("data", "noise", "n_points", "n_neighbors", "method", "start")
+    X, _ = layout(*(chosen[name] for name in order))
+    assert_allclose(scope["geodesics"], now.geodesics)
+    assert scope["n_pieces"] == now.n_pieces
+    assert_allclose(scope["X"], X, atol=1e-9 * np.abs(X).max())
+    assert_allclose(scope["value"], start_value(*(chosen[name] for name in order)), rtol=1e-6)
+    said = capsys.readouterr().out
+    assert ("errors of" if chosen["data"] == "oil flow" else "Procrustes distance") in said
+    if now.sheet is not None:
+        assert f"{len(now.jumps)} short circuits" in said
+
+
+@pytest.mark.widget
+def test_the_panel_alone_is_a_figure_with_four_views():
+    from gplvm_widgets.proximity import panel_proximity
+    figure = panel_proximity(n_points=100, n_neighbors=5, noise=0.1)
+    titles = " ".join(axes.get_title(loc="left") for axes in figure.axes)
+    assert len(figure.axes) == 4 and "neighbour graph" in titles and "log likelihood" in titles
+
+
+@pytest.mark.widget
+def test_isomap_in_the_panel_is_the_estimator():
+    from gplvm_widgets.proximity import layout, load
+    X, geodesics = layout("Swiss roll", 0.0, 150, 6, "Isomap", "classical")
+    model = Isomap(2, 6).fit(load("Swiss roll", 0.0, 150)[0])
+    assert_allclose(geodesics, model.geodesics_)
+    assert_allclose(X, model.embedding_)
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(n_neighbors=12), dict(noise=0.8), dict(method="metric MDS"), dict(start="random"),
+                   dict(n_points=200), dict(data="roll with a hole"), dict(point=17), dict(data="oil flow")):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_a_click_chooses_the_nearest_point_and_moves_only_the_path(explorer):
+    from gplvm_widgets.proximity import path_to, scene
+    figure = explorer._figure
+    now = scene("Swiss roll", 0.0, 150, 7)
+    for gid, places in (("graph", now.page), ("map", explorer._positions())):
+        axes = next(a for a in figure.axes if a.get_gid() == gid)
+        place = axes.transData.transform(places[23]) / figure.bbox.size
+        explorer.picture.pointer = [*place, len(gid)]
+        assert explorer.settings["point"] == 23 and explorer._figure is figure
+        explorer.set(point=0)
+    way = path_to(now, 23)
+    lengths = now.distances[way[:-1], way[1:]]
+    assert way[-1] == 23 and lengths.sum() == pytest.approx(now.geodesics[23].max())
+
+
+@pytest.mark.widget
+def test_arrow_keys_walk_along_the_sheet(explorer):
+    from gplvm_widgets.proximity import load
+    colour = load("Swiss roll", 0.0, 150)[1]
+    before = colour[explorer.settings["point"]]
+    explorer.picture.arrow = [1, 0, 1]
+    assert colour[explorer.settings["point"]] > before
+    explorer.picture.arrow = [-1, 0, 2]
+    assert colour[explorer.settings["point"]] == before
+
+
+@pytest.mark.widget
+def test_run_climbs_from_the_map_and_the_next_run_is_drawn_beside_it(explorer):
+    explorer.set(method="PCA")
+    explorer.run_now(max_steps=15)
+    X, values, name = explorer._state
+    assert name == "PCA" and len(values) == 15 and np.all(np.diff(values) > 0) and X.shape == (150, 2)
+    explorer.set(method="Isomap")
+    assert explorer._state is None
+    explorer.run_now(max_steps=5)
+    drawn = [text.get_text() for text in explorer._figure.axes[3].texts]
+    assert any(text.startswith("PCA: ") for text in drawn) and any(text.startswith("Isomap, 7") for text in drawn)
+    explorer.set(noise=0.3)                                                      # other data: nothing to compare with
+    assert not any("PCA" in text.get_text() for text in explorer._figure.axes[3].texts)
+
+
+@pytest.mark.widget
+def test_the_answers_of_the_questions_are_true(explorer):
+    from gplvm_widgets.proximity import layout, scene
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+    order = ("data", "noise", "n_points", "n_neighbors")
+    maps = {}
+    for q, question in enumerate(explorer.questions):
+        for when, chosen in (("before", question.before), ("after", question.before | question.after)):
+            now = scene(*(chosen[name] for name in order))
+            X, wanted = layout(*(chosen[name] for name in order), chosen["method"], chosen["start"])
+            maps[q, when] = (now, procrustes_distance(now.sheet, X), stress(X, wanted))
+    assert len(maps[0, "before"][0].jumps) == 0 and len(maps[0, "after"][0].jumps) == 4
+    assert round(maps[0, "before"][1], 2) == 0.08 and round(maps[0, "after"][1], 2) == 0.79
+    assert maps[1, "after"][2] < maps[1, "before"][2] and min(maps[1, "before"][1], maps[1, "after"][1]) > 0.6
+    assert maps[2, "after"][1] > 2 * maps[2, "before"][1] and len(maps[2, "after"][0].jumps) == 0
+
+
+# --- the explorer in a real page -----------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def page(lab):
+    """Two cells of the chapter in JupyterLab, the explorer on the page."""
+    import nbformat
+    cells = ["from gplvm_widgets.proximity import explore_proximity", "explore_proximity(n_points=150)"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, lab.root / "proximity.ipynb")
+    with lab.open("proximity.ipynb", folder="") as opened:
+        opened.run_all()
+        opened.show(".gplvm-explorer")
+        yield opened
+
+
+@pytest.mark.browser
+def test_neighbours_and_noise_redraw_and_come_back(page, screenshots):
+    start = page.picture_at_rest()
+    page.screenshot(screenshots / "lab_06_proximity.png")
+    for slider in ("n_neighbors", "noise"):
+        page.slider(slider).press("ArrowRight", times=3)
+        assert page.wait_for_new_picture(start) != start
+        page.slider(slider).press("ArrowLeft", times=3)
+        page.wait_for_picture(start)
+    page.control("method").choose("PCA")
+    page.wait_for_new_picture(start)
+    page.control("method").choose("Isomap")
+    page.wait_for_picture(start)
+    assert page.error_box() == ""
+
+
+@pytest.mark.browser
+def test_a_click_shows_another_way_and_run_climbs(page):
+    start, point = page.picture_at_rest(), page.control("point").value()
+    page.click_picture(0.3, 0.25)                         # the graph is the panel at the upper left
+    there = page.wait_for_new_picture(start)
+    assert page.control("point").value() != point
+    page.click("Run")
+    page.wait_until(lambda: page.picture() not in (None, there), 20, "the first picture of the run")
+    page.click("Stop")
+    stopped = page.picture_at_rest()
+    assert stopped not in (start, there) and 0 < page.progress() <= 1
+    assert page.error_box() == ""
+
+
+@pytest.mark.browser
+def test_show_the_code_shows_code_that_runs(page):
+    page.click("Show the code")
+    page.wait_until(lambda: page.text(".gplvm-code"), 10, "the code to appear")
+    names = {}
+    exec(page.text(".gplvm-code"), names)
+    assert names["X"].shape == (150, 2)
+    page.click("Show the code")
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def test_checkers_know_wrong_answers_and_never_raise():
+    from gplvm_edu.exercises import check, exercise_names
+    assert exercise_names("proximity") == [f"proximity.{k}" for k in range(1, 8)]
+    for name in exercise_names("proximity"):
+        assert check(name).passed is None and check(name, lambda *a: None).passed is None
+        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
+            verdict = check(name, wrong)
+            assert verdict.passed is False and verdict.message, (name, wrong)
+
+
+@pytest.mark.parametrize("name, answer", [
+    ("proximity.1", lambda d, delta: np.sum(d * delta) / np.sum(d**2)),
+    ("proximity.2", guttman_transform),
+    ("proximity.3", lambda X, Delta: sammon_stress(X, Delta)[1]),
+    ("proximity.4", isotonic.isotonic_regression),
+    ("proximity.5", lambda G, q: manifold.Isomap(n_neighbors=59, metric="precomputed").fit_transform(G)),
+    ("proximity.6", 8),
+    ("proximity.7", np.abs(np.subtract.outer([0, 1, 3, 50, 57, 66.5], [0, 1, 3, 50, 57, 66.5]))),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_right_answers_pass_whoever_computed_them(name, answer):
+    from gplvm_edu.exercises import check
+    verdict = check(name, answer)
+    assert verdict.passed is True, verdict
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("proximity.1", lambda d, delta: d @ delta / (delta @ delta), "stretch"),
+    ("proximity.1", lambda d, delta: delta.sum() / d.sum(), "derivative"),
+    ("proximity.2", lambda X, Delta: len(X) * guttman_transform(X, Delta), "N times"),
+    ("proximity.2", lambda X, Delta: -guttman_transform(X, Delta), "sign"),
+    ("proximity.2", lambda X, Delta: np.nan * X, "NaN"),
+    ("proximity.3", lambda X, Delta: -sammon_stress(X, Delta)[1], "sign"),
+    ("proximity.3", lambda X, Delta: 2 * sammon_stress(X, Delta)[1], "n < m"),
+    ("proximity.3", lambda X, Delta: Delta.sum() / 2 * sammon_stress(X, Delta)[1], "1/c"),
+    ("proximity.4", np.maximum.accumulate, "running maximum"), ("proximity.4", np.sort, "sorted"),
+    ("proximity.4", lambda y: y, "falls"),
+    ("proximity.5", lambda G, q: principal_coordinates(np.sqrt(G), q)[0], "roots"),
+    ("proximity.6", 12, "red edge already"), ("proximity.6", 3, "room for more"),
+    ("proximity.7", 1.0 - np.eye(6), "different"),
+    ("proximity.7", np.abs(np.subtract.outer([0, 1, 3.3, 7, 12, 20.5], [0, 1, 3.3, 7, 12, 20.5])), "never zero"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    from gplvm_edu.exercises import check
+    assert hint in check(name, answer).message
+
+
+# --- the papers' figures -------------------------------------------------------------------------------------
+
+def test_the_stored_table_holds_what_the_chapter_says():
+    real = json.loads((BOOK / "results" / "proximity.json").read_text())
+    table, tries = real["table"], real["random starts"]
+    assert table["PCA"]["errors"] == real["printed"]["PCA"] == 20
+    assert all(row["gplvm_errors"] <= real["printed"]["GP-LVM"] for name, row in table.items() if name != "random")
+    highest_random = table["random"]["gplvm_log_likelihood"]
+    assert all(row["gplvm_log_likelihood"] > highest_random + 300 for name, row in table.items() if name != "random")
+    stresses, errors = np.array(tries["Sammon"]["stress"]), np.array(tries["Sammon"]["errors"])
+    lower, higher = errors[stresses < 0.0341], errors[(stresses > 0.0344) & (stresses < 0.0351)]
+    assert lower.min() >= 15 and np.median(higher) <= 3
+    assert real["printed"]["non-metric MDS"] in tries["non-metric MDS"]["errors"]
+    assert set(real["Isomap, 1000 points"]["pieces"]) == {8}
+
+
+@pytest.mark.real
+def test_isomap_on_the_real_oil_makes_scikit_learns_errors():
+    from gplvm_edu.datasets import load_oil_flow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for subset, errors in ((100, 9), (None, 5)):          # four neighbours
+            oil = load_oil_flow(subset)
+            ours = nearest_neighbour_errors(Isomap(2, 4).fit_transform(oil.data), oil.target)
+            theirs = manifold.Isomap(n_neighbors=4, n_components=2).fit_transform(oil.data)
+            assert ours == nearest_neighbour_errors(theirs, oil.target) == errors

@@ -1,0 +1,916 @@
+"""Chapter 4: Wishart processes and probabilistic kernel PCA, each claim computed a second way."""
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import integrate, linalg, stats
+from scipy.special import multigammaln
+from scipy.stats import multivariate_normal
+from sklearn import decomposition
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from gplvm_edu import datasets, ppca
+from gplvm_edu.base import expected_failed_checks
+from gplvm_edu.kernels import RBF, Linear
+from gplvm_edu.linalg import double_centre, squared_distances
+from gplvm_edu.metrics import procrustes_distance, subspace_angle
+from gplvm_edu.optimise import check_gradient
+from gplvm_edu.wishart import (
+    ProbabilisticKernelPCA,
+    distance_covariance,
+    em_iterates,
+    em_progress,
+    em_rates,
+    em_step,
+    features_from_kernel,
+    kernel_covariance,
+    log_likelihood,
+    maximum_likelihood,
+    nearest_kernel,
+    place_new_points,
+    sample_features,
+    sample_kernel,
+    sample_wishart,
+    start_positions,
+    wishart_log_density,
+)
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
+quick = settings(deadline=None, max_examples=25)
+
+
+@st.composite
+def problems(draw):
+    """Features F (N, r), positions X (N, q) and a noise variance on the scale of FF'/N."""
+    N, r = draw(st.integers(5, 15)), draw(st.integers(4, 20))
+    q = draw(st.integers(1, min(3, N - 3, r - 2)))
+    scale = 10.0 ** draw(st.integers(-2, 2))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    F = rng.standard_normal((N, q)) @ rng.standard_normal((q, r)) + 0.4 * rng.standard_normal((N, r))
+    X = scale * rng.standard_normal((N, q))
+    return scale * (F + rng.standard_normal(r)), X, draw(st.floats(0.05, 2.0)) * scale**2
+
+
+def random_scale(N, seed):
+    A = np.random.default_rng(seed).standard_normal((N, N + 3))
+    return A @ A.T / N
+
+
+# --- the Wishart distribution --------------------------------------------------------------------------------
+
+@pytest.mark.oracle
+@given(st.integers(1, 6), st.floats(0.1, 8.0), st.integers(0, 1000))
+@quick
+def test_the_density_is_scipys(N, extra, seed):
+    r = N - 1 + extra
+    Sigma, K = random_scale(N, seed), random_scale(N, seed + 1)
+    assert_allclose(wishart_log_density(K, r, Sigma), stats.wishart(r, Sigma).logpdf(K), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.identity
+@given(st.integers(2, 8), st.integers(1, 12), st.integers(0, 1000))
+@quick
+def test_density_ratios_of_the_kernel_are_those_of_its_gaussian_features(N, r, seed):
+    first, second = random_scale(N, seed), random_scale(N, seed + 1)
+    F = sample_features(first, r, seed)
+    K = F @ F.T
+    ours = wishart_log_density(K, r, first) - wishart_log_density(K, r, second)
+    theirs = [multivariate_normal(cov=Sigma).logpdf(F.T).sum() for Sigma in (first, second)]
+    assert_allclose(ours, theirs[0] - theirs[1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("N", [2, 3, 5])
+def test_the_singular_density_of_rank_one_integrates_to_one(N):
+    sphere = 2 * np.pi ** (N / 2) / np.exp(multigammaln(N / 2, 1))
+    e = np.eye(N)[:, :1]
+
+    def integrand(l):
+        return np.exp(wishart_log_density(l * e @ e.T, 1, np.eye(N))) * 0.5 * l ** (N - 1) * sphere
+
+    assert_allclose(integrate.quad(integrand, 0, 200, limit=200)[0], 1.0, rtol=1e-6)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("N", [3, 4])
+def test_the_singular_density_of_rank_two_integrates_to_one(N):
+    volume = 4 * np.pi**N / np.exp(multigammaln(N / 2, 2))              # of the pairs of orthonormal vectors
+
+    total = 0.0
+    for x, weight_x in gauss(0.0, 9.0):                                 # eigenvalues x^2 > (x t)^2: smooth in x and t
+        for t, weight_t in gauss(0.0, 1.0):
+            l = np.array([x**2, (x * t) ** 2])
+            density = np.exp(wishart_log_density(np.diag([*l, *[0.0] * (N - 2)]), 2, np.eye(N)))
+            measure = 0.25 * np.prod(l) ** (N - 2) * (l[0] - l[1]) * volume
+            total += weight_x * weight_t * density * measure * 2 * x * 2 * x**2 * t
+    assert_allclose(total, 1.0, rtol=1e-6)
+
+
+def gauss(low, high, n=40):
+    """Nodes and weights of Gauss and Legendre on an interval."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return zip(low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2, strict=True)
+
+
+@pytest.mark.identity
+def test_the_singular_density_integrates_to_one_for_any_scale():
+    Sigma, total = np.array([[2.0, 0.6], [0.6, 0.5]]), 0.0
+    for x, weight_x in gauss(0.0, 14.0, 60):                            # the eigenvalue is x^2
+        for angle, weight in gauss(0.0, 2 * np.pi, 60):
+            h = np.array([[np.cos(angle)], [np.sin(angle)]])
+            total += weight_x * weight * np.exp(wishart_log_density(x**2 * h @ h.T, 1, Sigma)) * 0.5 * x**2 * 2 * x
+    assert_allclose(total, 1.0, rtol=1e-4)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("r", [2, 5, 12])
+def test_theorem_1_gaussian_features_make_a_wishart_kernel(r):
+    Sigma = random_scale(5, 1)
+    K = sample_wishart(Sigma, r, 20_000, random_state=0)
+    d = np.diag(Sigma)
+    deviation = np.sqrt(r * (Sigma**2 + np.outer(d, d)))
+    assert np.abs(K.mean(axis=0) - r * Sigma).max() < 5 * deviation.max() / np.sqrt(20_000)
+    assert_allclose(K.std(axis=0), deviation, rtol=0.05)
+    a = np.arange(1.0, 6.0)
+    quadratic = np.einsum("i,nij,j->n", a, K, a) / (a @ Sigma @ a)
+    assert stats.kstest(quadratic, stats.chi2(r).cdf).pvalue > 1e-3
+    if r >= 5:                              # scipy's sampler knows the ordinary case only
+        theirs = stats.wishart(r, Sigma).rvs(4000, random_state=1)
+        ours = np.linalg.slogdet(K[:4000])[1]
+        assert stats.ks_2samp(ours, np.linalg.slogdet(theirs)[1]).pvalue > 1e-3
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("r", [2, 6])
+def test_theorem_1_conversely_a_wishart_kernel_has_gaussian_features(r):
+    Sigma, rng = random_scale(4, 2), np.random.default_rng(0)
+    if r >= 4:
+        K = stats.wishart(r, Sigma).rvs(5000, random_state=1)
+    else:
+        K = sample_wishart(Sigma, r, 5000, random_state=1)
+    F = np.array([features_from_kernel(k, r, rng) for k in K])
+    assert_allclose(F[0] @ F[0].T, K[0], atol=1e-10)
+    white = linalg.solve_triangular(linalg.cholesky(Sigma, lower=True), F.transpose(1, 0, 2).reshape(4, -1), lower=True)
+    white = white.reshape(4, 5000, r).transpose(1, 0, 2).reshape(5000, -1)
+    assert np.abs(np.corrcoef(white.T) - np.eye(4 * r)).max() < 0.07
+    assert np.abs(np.corrcoef((white**2).T) - np.eye(4 * r)).max() < 0.07
+    for column in white.T:
+        assert stats.kstest(column, stats.norm.cdf).pvalue > 1e-4
+
+
+@pytest.mark.identity
+def test_a_fixed_root_of_a_wishart_kernel_has_dependent_columns():
+    K = sample_wishart(np.eye(3), 3, 3000, random_state=0)
+    roots = np.array([linalg.sqrtm(k).real for k in K]).reshape(3000, -1)
+    assert np.abs(np.corrcoef(roots.T) - np.eye(9)).max() > 0.3
+
+
+@pytest.mark.identity
+def test_the_mean_kernel_is_N_times_C():
+    X, rng = np.random.default_rng(0).standard_normal((9, 2)), np.random.default_rng(1)
+    K = sample_kernel(X, 0.3, n_features=5, n_samples=30_000, random_state=rng)
+    C = X @ X.T + 0.3 * np.eye(9)
+    assert_allclose(np.trace(K.mean(axis=0)) / np.trace(C), 9.0, rtol=0.02)
+    assert_allclose(K.mean(axis=0), 9 * C, atol=0.03 * 9 * np.abs(C).max())
+
+
+# --- the likelihood ------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_likelihood_is_the_brute_force_gaussian_over_features(problem):
+    F, X, s2 = problem
+    (N, r), C = F.shape, X @ X.T + s2 * np.eye(len(X))
+    S = kernel_covariance(F @ F.T)
+    expected = multivariate_normal(cov=N / r * C).logpdf((F - F.mean(axis=0)).T).sum()
+    constant = -0.5 * r * N * np.log(2 * np.pi * N / r)
+    assert_allclose(r * log_likelihood(S, X, s2) + constant, expected, rtol=1e-7, atol=1e-7)
+
+
+def profile(K, X, s2):
+    """Log likelihood for each feature with the offsets at their own best value, the generalised mean."""
+    C = X @ X.T + s2 * np.eye(len(X))
+    one = np.ones(len(X))
+    v = np.linalg.solve(C, one)
+    P = np.linalg.inv(C) - np.outer(v, v) / (one @ v)
+    return -0.5 * (np.linalg.slogdet(C)[1] + np.trace(P @ K) / len(K))
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_best_offset_is_the_generalised_least_squares_mean(problem):
+    F, X, s2 = problem
+    C, N = X @ X.T + s2 * np.eye(len(X)), len(X)
+    v = np.linalg.solve(C, np.ones(N))
+    u = v @ F / v.sum()
+    R = F - np.outer(np.ones(N), u)
+    value = -0.5 * (np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, R @ R.T)) / N)
+    assert_allclose(value, profile(F @ F.T, X, s2), rtol=1e-6, atol=1e-6)
+    for shift in (0.1, -0.1):
+        R = F - np.outer(np.ones(N), u + shift * np.sqrt(s2))
+        assert -0.5 * (np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, R @ R.T)) / N) < value
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_centring_the_positions_never_lowers_the_profile_likelihood(problem):
+    F, X, s2 = problem
+    K, centred = F @ F.T, X - X.mean(axis=0)
+    assert profile(K, centred, s2) >= profile(K, X, s2) - 1e-8 * abs(profile(K, X, s2))
+    assert_allclose(profile(K, centred, s2), log_likelihood(kernel_covariance(K), centred, s2), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_determinant_of_the_contrasts(problem):
+    _, X, s2 = problem
+    N, C = len(X), X @ X.T + s2 * np.eye(len(X))
+    Q = linalg.helmert(N).T
+    weight = np.ones(N) @ np.linalg.solve(C, np.ones(N)) / N
+    assert_allclose(np.linalg.slogdet(Q.T @ C @ Q)[1], np.linalg.slogdet(C)[1] + np.log(weight), atol=1e-7)
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 2**32 - 1))
+@quick
+def test_no_positions_offsets_and_noise_do_better_than_the_closed_form(problem, seed):
+    F, X, _ = problem
+    K, rng = F @ F.T, np.random.default_rng(seed)
+    S = kernel_covariance(K)
+    X_hat, s2 = maximum_likelihood(S, X.shape[1])
+    best = log_likelihood(S, X_hat, s2)
+    assert_allclose(profile(K, X_hat, s2), best, rtol=1e-6, atol=1e-6)
+    for size in (1e-3, 1e-1, 1.0):
+        nearby = X_hat + size * np.sqrt(s2) * rng.standard_normal(X_hat.shape)
+        assert profile(K, nearby, s2 * np.exp(size * rng.standard_normal())) <= best + 1e-9 * abs(best)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_stationarity_and_the_value_at_the_maximum(problem):
+    F, X, _ = problem
+    S, q, N = kernel_covariance(F @ F.T), X.shape[1], len(X)
+    X, s2 = maximum_likelihood(S, q)
+    C = X @ X.T + s2 * np.eye(N)
+    assert_allclose(S @ np.linalg.solve(C, X), X, atol=1e-8 * np.abs(X).max())
+    lam = np.linalg.eigvalsh(S)[::-1]
+    assert_allclose(s2, lam[q:].sum() / (N - q), rtol=1e-8)
+    expected = -0.5 * (np.log(lam[:q]).sum() + (N - q) * np.log(s2) + N)
+    assert_allclose(log_likelihood(S, X, s2), expected, rtol=1e-8, atol=1e-8)
+    assert_allclose(X.sum(axis=0), 0.0, atol=1e-7 * np.abs(X).max())
+
+
+@pytest.mark.identity
+def test_a_fixed_noise_level_switches_off_axes_below_it():
+    S = kernel_covariance(RBF(1.0, 0.3)(datasets.load_iris().data[::3]))
+    lam = np.linalg.eigvalsh(S)[::-1]
+    X, s2 = maximum_likelihood(S, 3, noise_variance=0.5 * (lam[1] + lam[2]))
+    assert np.count_nonzero(np.linalg.norm(X, axis=0)) == 2
+    rng, best = np.random.default_rng(0), log_likelihood(S, X, s2)
+    assert all(log_likelihood(S, X + 0.01 * rng.standard_normal(X.shape), s2) < best for _ in range(20))
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_principal_coordinates_from_squared_distances_are_the_same_model(problem):
+    F, _, _ = problem
+    K = F @ F.T
+    d = np.diag(K)
+    A = d[:, None] + d - 2 * K
+    assert_allclose(distance_covariance(A), kernel_covariance(K), atol=1e-9 * np.abs(K).max())
+    kernel, distance = (ProbabilisticKernelPCA(1, metric=m).fit(M)
+                        for m, M in (("precomputed", K), ("distance", squared_distances(F))))
+    assert_allclose(distance.embedding_, kernel.embedding_, atol=1e-6 * np.abs(kernel.embedding_).max())
+    assert_allclose(distance.transform(squared_distances(F[:3], F)), kernel.transform(K[:3]),
+                    atol=1e-6 * np.abs(kernel.embedding_).max())
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_with_the_linear_kernel_it_is_dual_ppca_up_to_the_unit_N_over_D(problem):
+    Y, X, _ = problem
+    (N, D), q = Y.shape, X.shape[1]
+    ours = ProbabilisticKernelPCA(q, kernel=Linear()).fit(Y)
+    dual = ppca.DualPPCA(q).fit(Y)
+    assert_allclose(ours.noise_variance_ * N / D, dual.noise_variance_, rtol=1e-6)
+    assert procrustes_distance(dual.embedding_, np.sqrt(N / D) * ours.embedding_, scaling=False) < 1e-6
+    constant = -0.5 * D * N * np.log(2 * np.pi * N / D)
+    assert_allclose(D * ours.log_likelihood_ + constant, dual.log_likelihood_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_ppca_and_ppco_share_their_eigenvalues_and_their_subspace(problem):
+    Y, X, _ = problem
+    (N, D), q = Y.shape, X.shape[1]
+    S = kernel_covariance(Y @ Y.T)
+    lam, _ = ppca.principal_axes(Y - Y.mean(axis=0))
+    ours = np.linalg.eigvalsh(S)[::-1]
+    k = min(N, D)
+    assert_allclose(ours[:k], lam[:k], atol=1e-9 * lam[0])
+    primal, dual = ppca.PPCA(q).fit(Y), ProbabilisticKernelPCA(q, kernel=Linear()).fit(Y)
+    assert subspace_angle(primal.embedding_, dual.embedding_) < 1e-6
+    assert_allclose(primal.noise_variance_ * (D - q), dual.noise_variance_ * (N - q), rtol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems(), st.booleans())
+@quick
+def test_the_twin_kernel_gplvm_is_the_wishart_density_up_to_a_constant(problem, few_features):
+    Y, _, _ = problem
+    Y = Y[:, :3] if few_features else Y
+    (N, D), rng = Y.shape, np.random.default_rng(0)
+    gaps = []
+    for _ in range(3):
+        Sigma = np.abs(Y).max() ** 2 * (RBF(1.0, 0.5)(rng.standard_normal((N, 2))) + 0.1 * np.eye(N))
+        gplvm = multivariate_normal(cov=Sigma).logpdf(Y.T).sum()
+        gaps.append(wishart_log_density(Y @ Y.T, D, Sigma) - gplvm)
+    assert_allclose(gaps, gaps[0], rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.gradient
+def test_the_twin_kernel_gradient_through_the_latent_kernel():
+    K = RBF(1.0, 0.3)(datasets.load_iris().data[::15]) + 0.1 * np.eye(10)
+    latent_kernel, r = RBF(1.2, 0.7), 14
+
+    def value_and_gradient(x):
+        X = x.reshape(10, 2)
+        Sigma = latent_kernel(X) + 0.2 * np.eye(10)
+        inverse = np.linalg.inv(Sigma)
+        dL_dSigma = 0.5 * (inverse @ K @ inverse - r * inverse)
+        return wishart_log_density(K, r, Sigma), latent_kernel.gradients(dL_dSigma, X)[0].ravel()
+
+    assert check_gradient(value_and_gradient, np.random.default_rng(0).standard_normal(20)) < 1e-6
+
+
+@pytest.mark.identity
+def test_removing_the_offsets_instead_of_estimating_them_divides_by_one_less():
+    F = np.random.default_rng(0).standard_normal((12, 30)) + np.random.default_rng(1).standard_normal(30)
+    K, N, q = F @ F.T, 12, 2
+    Q = linalg.helmert(N).T
+    contrasts = Q.T @ K @ Q / N
+    lam = np.linalg.eigvalsh(contrasts)[::-1]
+    s2 = lam[q:].sum() / (N - 1 - q)
+    Z = np.linalg.eigh(contrasts)[1][:, ::-1][:, :q] * np.sqrt(lam[:q] - s2)
+    best = wishart_log_density(Q.T @ K @ Q, 30, N / 30 * (Z @ Z.T + s2 * np.eye(N - 1)))
+    for factor in (0.97, (N - 1 - q) / (N - q), 1.03):
+        other = N / 30 * (Z @ Z.T + factor * s2 * np.eye(N - 1))
+        assert wishart_log_density(Q.T @ K @ Q, 30, other) < best
+    assert_allclose(maximum_likelihood(kernel_covariance(K), q)[1], s2 * (N - 1 - q) / (N - q), rtol=1e-8)
+
+
+# --- EM ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_em_step_is_the_paper_literally(problem):
+    F, X, s2 = problem
+    N, q = X.shape
+    Fc = F - F.mean(axis=0)
+    T = Fc @ Fc.T
+    D_inv = np.linalg.inv(X.T @ X + s2 * np.eye(q))
+    W = D_inv @ X.T @ Fc                                                         # (14) of the paper
+    WW = N * s2 * D_inv + D_inv @ X.T @ T @ X @ D_inv                            # (15)
+    B = Fc @ W.T @ np.linalg.inv(WW)                                             # (16)
+    noise = (np.trace(T) + np.trace(WW @ B.T @ B) - 2 * np.trace(B @ W @ Fc.T)) / N**2      # (17)
+    printed = T @ X @ np.linalg.inv(N * s2 * np.eye(q) + D_inv @ X.T @ T @ X)    # (18)
+    printed_noise = np.trace(T - T @ X @ D_inv @ printed.T) / N**2               # (19)
+    ours, ours_noise = em_step(T / N, X, s2)
+    for positions, level in ((B, noise), (printed, printed_noise)):
+        assert_allclose(ours, positions, atol=1e-7 * np.abs(positions).max())
+        assert_allclose(ours_noise, level, rtol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_em_never_decreases_the_likelihood(problem):
+    F, X, s2 = problem
+    values = [state.log_likelihood for state in em_iterates(kernel_covariance(F @ F.T), X, s2, 30)]
+    assert np.all(np.diff(values) > -1e-9 * max(1.0, np.abs(values[0])))
+
+
+@pytest.mark.identity
+def test_em_ends_at_the_closed_form_up_to_a_rotation_or_reflection():
+    S = kernel_covariance(RBF(1.0, 1.0)(datasets.load_iris().data))
+    X_hat, s2_hat = maximum_likelihood(S, 2)
+    signs = set()
+    for seed in range(4):
+        start = start_positions("random", S, 2, random_state=seed)
+        *_, last = em_iterates(S, start, 1.0, max_iter=2500)
+        assert_allclose(last.latent @ last.latent.T, X_hat @ X_hat.T, atol=1e-8)
+        assert_allclose(last.noise_variance, s2_hat, rtol=1e-8)
+        U, _, V = np.linalg.svd(last.latent.T @ X_hat)
+        signs.add(round(np.linalg.det(U @ V)))
+    assert signs == {-1, 1}                 # reflections do occur: "rotation" is not the word
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(1, 6), st.floats(0.01, 100.0), st.floats(0.01, 100.0))
+@quick
+def test_the_subspace_of_em_is_that_of_powers_of_S_whatever_the_scale_and_the_noise(problem, steps, scale, level):
+    F, X, s2 = problem
+    S = kernel_covariance(F @ F.T)
+    *_, last = em_iterates(S, scale * X, level * s2, max_iter=steps)
+    power = X
+    for _ in range(steps):
+        power = np.linalg.qr(S @ power)[0]
+    assert subspace_angle(last.latent, power) < 1e-6
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("data, inverse_width", [("iris", 1.0), ("iris", 0.1), ("oil", 10.0), ("oil", 1.0)])
+def test_em_converges_at_the_two_rates_of_the_chapter(data, inverse_width):
+    Y = datasets.load_iris().data if data == "iris" else datasets.simulate_oil_flow(200, random_state=0).data
+    S = kernel_covariance(RBF(1.0, inverse_width)(Y))
+    lam = np.linalg.eigvalsh(S)[::-1]
+    subspace, length = em_rates(lam, 2)
+    X, s2 = maximum_likelihood(S, 2)
+    _, U = np.linalg.eigh(S)
+    tilted = X + 1e-4 * np.outer(U[:, -3], [0.0, 1.0])                  # the last axis kept leans to the first left out
+    angles = em_progress(S, tilted, s2, [0, 5])[:, 0]
+    assert_allclose((angles[1] / angles[0]) ** 0.2, subspace, rtol=1e-3)
+    counts = [100, 120] if length < 0.99 else [1000, 1400]
+    distances = em_progress(S, 1.01 * X, s2, counts)[:, 1]
+    measured = (distances[1] / distances[0]) ** (1 / (counts[1] - counts[0]))
+    assert_allclose(np.log(measured), np.log(length), rtol=0.03)
+
+
+@pytest.mark.identity
+def test_fifty_iterations_on_iris_are_not_enough_from_raw_pca_scores():
+    Y = datasets.load_iris().data
+    S = kernel_covariance(RBF(1.0, inverse_width=2 / 2.0)(Y))           # the paper's beta = 2
+    found = {}
+    for kind in ("raw pca", "pca"):
+        for level in (1.0, 0.01):
+            start = start_positions(kind, S, 2, Y)
+            found[kind, level] = em_progress(S, start, level, [50, 1000])
+    assert 4.5 < found["raw pca", 1.0][0, 1] < 4.8                      # 463 % of the size of the answer
+    assert 0.09 < found["pca", 1.0][0, 1] < 0.11
+    assert 1.3 < found["pca", 0.01][0, 1] < 1.5
+    assert all(rows[1, 1] < 1e-3 for rows in found.values())
+    assert all(np.degrees(rows[0, 0]) < 1e-6 for rows in found.values())        # the subspace is right by then
+
+
+@pytest.mark.identity
+def test_fifty_iterations_on_the_oil_flow_are_enough_from_a_large_noise():
+    Y = datasets.simulate_oil_flow(200, random_state=0).data
+    S = kernel_covariance(RBF(1.0, inverse_width=2 / 0.2)(Y))           # the paper's beta = 0.2
+    for kind, level, low, high in (("raw pca", 1.0, 0, 0.01), ("pca", 1.0, 0, 0.01), ("raw pca", 0.01, 0.5, 0.9)):
+        distance = em_progress(S, start_positions(kind, S, 2, Y), level, [50])[0, 1]
+        assert low < distance < high
+
+
+@pytest.mark.identity
+def test_the_papers_kernel_parameter_is_two_over_the_inverse_width():
+    Y = np.random.default_rng(0).standard_normal((6, 3))
+    assert_allclose(RBF(1.0, inverse_width=2 / 0.2)(Y), np.exp(-squared_distances(Y) / 0.2))
+
+
+# --- scikit-learn --------------------------------------------------------------------------------------------
+
+@pytest.mark.oracle
+@given(problems(), st.floats(0.05, 2.0))
+@quick
+def test_it_agrees_with_scikit_learns_kernel_pca_up_to_the_length_of_each_axis(problem, width):
+    Y, X, _ = problem
+    q, gamma = X.shape[1], 0.5 * width / np.mean(squared_distances(Y))
+    ours = ProbabilisticKernelPCA(q, kernel=RBF(1.0, 2 * gamma)).fit(Y)
+    theirs = decomposition.KernelPCA(q, kernel="rbf", gamma=gamma, eigen_solver="dense").fit(Y)
+    N, lam = len(Y), theirs.eigenvalues_ / len(Y)
+    if np.min(-np.diff(np.append(lam, np.linalg.eigvalsh(kernel_covariance(ours.kernel_(Y)))[-q - 1]))) < 1e-4 * lam[0]:
+        return                              # two eigenvalues nearly equal: their axes are anybody's choice
+    factor = np.sqrt((lam - ours.noise_variance_) / (N * lam))
+    new = Y[:4] + 0.1 * Y[4]
+    for points in (Y, new):
+        assert_allclose(np.abs(ours.transform(points)), np.abs(theirs.transform(points) * factor),
+                        atol=1e-6 * np.abs(ours.embedding_).max())
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [ProbabilisticKernelPCA(), ProbabilisticKernelPCA(1),
+                                   ProbabilisticKernelPCA(method="em", max_iter=1500, random_state=0)],
+                         ids=repr)
+def test_the_scikit_learn_contract(model):
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_skip=None)
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "distance"])
+def test_matrices_can_be_cross_validated_cut_and_cloned(metric):
+    from sklearn.utils import get_tags
+    from sklearn.utils.metaestimators import _safe_split
+    Y = datasets.load_iris().data
+    M = RBF(1.0, 0.5)(Y) if metric == "precomputed" else squared_distances(Y)
+    model = clone(ProbabilisticKernelPCA(3, metric=metric))
+    assert get_tags(model).input_tags.pairwise
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)
+    part, _ = _safe_split(model, M, None, train)
+    assert part.shape == (75, 75)
+    model.fit(part)
+    rest, _ = _safe_split(model, M, None, test, train)
+    assert model.transform(rest).shape == (75, 3)
+    assert_allclose(model.transform(part), model.embedding_, atol=1e-8)
+    assert list(model.get_feature_names_out()) == [f"probabilistickernelpca{k}" for k in range(3)]
+
+
+# --- what users do with it -----------------------------------------------------------------------------------
+
+@pytest.mark.identity
+def test_em_and_the_closed_form_give_the_same_estimator():
+    Y = datasets.load_iris().data
+    kernel = RBF(1.0, 1.0)
+    exact = ProbabilisticKernelPCA(3, kernel=kernel).fit(Y)
+    for init in ("random", "pca", "raw pca", 0.01 * Y[:, :3]):
+        climbed = ProbabilisticKernelPCA(3, method="em", kernel=kernel, init=init, random_state=0).fit(Y)
+        assert_allclose(climbed.embedding_, exact.embedding_, atol=2e-3 * np.abs(exact.embedding_).max())
+        assert_allclose(climbed.log_likelihood_, exact.log_likelihood_, atol=1e-6)
+        assert np.all(np.diff(climbed.history_) > -1e-9) and len(climbed.history_) == climbed.n_iter_ + 1
+        states = list(climbed.iterates(Y))
+        assert_allclose([state.log_likelihood for state in states], climbed.history_)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_training_points_are_placed_at_themselves(problem):
+    F, X, _ = problem
+    K = F @ F.T
+    X, s2 = maximum_likelihood(kernel_covariance(K), X.shape[1])
+    assert_allclose(place_new_points(K, K, X, s2), X, atol=1e-7 * np.abs(X).max())
+
+
+def test_new_irises_land_among_their_own_kind():
+    iris = datasets.load_iris()
+    train, test = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
+    model = ProbabilisticKernelPCA(2, kernel=RBF(1.0, 1.0)).fit(iris.data[train])
+    places = model.transform(iris.data[test])
+    nearest = np.argmin(squared_distances(places, model.embedding_), axis=1)
+    assert np.mean(iris.target[train][nearest] == iris.target[test]) > 0.85
+
+
+def test_the_default_kernel_does_not_care_for_units():
+    Y = datasets.load_iris().data
+    metres, millimetres = (ProbabilisticKernelPCA(2).fit(c * Y).embedding_ for c in (1.0, 1000.0))
+    assert_allclose(metres, millimetres, atol=1e-8)
+
+
+def test_samples_of_the_fitted_model_have_its_mean():
+    model = ProbabilisticKernelPCA(2, random_state=0).fit(datasets.load_iris().data[::5])
+    K = model.sample(n_features=200, n_samples=400)
+    C = model.embedding_ @ model.embedding_.T + model.noise_variance_ * np.eye(30)
+    assert K.shape == (400, 30, 30)
+    assert_allclose(K.mean(axis=0), 30 * C, atol=0.02 * 30 * C.max())
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+GOOD = np.random.default_rng(0).standard_normal((12, 4))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("model, says", [
+    (ProbabilisticKernelPCA(0), "at least 1, got 0"),
+    (ProbabilisticKernelPCA(11), "at most 10 can be asked for"),
+    (ProbabilisticKernelPCA(2.5), "got 2.5"),
+    (ProbabilisticKernelPCA(method="gibbs"), "method must be one of 'ml', 'em', got 'gibbs'"),
+    (ProbabilisticKernelPCA(metric="cosine"), "metric must be one of"),
+    (ProbabilisticKernelPCA(kernel="rbf"), "kernel must be a kernel of chapter 2"),
+    (ProbabilisticKernelPCA(noise_variance=-1.0), "noise_variance must be a finite number above 0, got -1.0"),
+    (ProbabilisticKernelPCA(noise_variance=0.1, method="em"), "can't be fixed"),
+    (ProbabilisticKernelPCA(init_noise_variance=0.0, method="em"), "init_noise_variance must be"),
+    (ProbabilisticKernelPCA(init="isomap", method="em"), "init must be one of"),
+    (ProbabilisticKernelPCA(init=np.zeros((12, 2)), method="em"), "span 2 dimensions"),
+    (ProbabilisticKernelPCA(init=np.ones((3, 2)), method="em"), r"shape \(12, 2\)"),
+    (ProbabilisticKernelPCA(5, init="pca", method="em"), "4 columns at most"),
+    (ProbabilisticKernelPCA(metric="precomputed"), "as many rows as columns"),
+    (ProbabilisticKernelPCA(4, kernel=Linear()), "no maximum"),
+    (ProbabilisticKernelPCA(4, kernel=Linear(), method="em"), "no maximum"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_wrong_parameters_are_named(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.fit(GOOD)
+
+
+@pytest.mark.bad_input
+def test_a_plane_has_a_right_answer_once_the_noise_is_given():
+    model = ProbabilisticKernelPCA(4, kernel=Linear(), noise_variance=0.1).fit(GOOD)
+    assert np.isfinite(model.log_likelihood_)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("metric, spoil, says", [
+    ("precomputed", lambda K: K + np.triu(np.ones((12, 12)), 1), "not symmetric: entry"),
+    ("precomputed", lambda K: -K, "not positive semi-definite"),
+    ("precomputed", lambda K: K - 3 * np.outer(GOOD[:, 0], GOOD[:, 0]), "nearest_kernel"),
+    ("precomputed", lambda K: np.full((12, 12), 3.0), "one and the same"),
+    ("precomputed", lambda K: np.where(np.eye(12) > 0, np.nan, K), "contains NaN"),
+    ("distance", lambda K: K, "zeros on the diagonal"),
+    ("distance", lambda K: squared_distances(GOOD) - 5 * (1 - np.eye(12)), "can't be negative"),
+    ("distance", lambda K: squared_distances(GOOD) ** 2, "not Euclidean.*squared ones.*nearest_kernel"),
+])
+def test_matrices_that_belong_to_no_points_are_refused_and_the_nearest_offered(metric, spoil, says):
+    K = GOOD @ GOOD.T
+    with pytest.raises(ValueError, match=says):
+        ProbabilisticKernelPCA(2, metric=metric).fit(spoil(K))
+
+
+@pytest.mark.bad_input
+def test_the_offer_works_and_is_the_nearest():
+    A = squared_distances(GOOD) ** 2
+    B = double_centre(-A / 2)
+    K = nearest_kernel(B)
+    assert np.linalg.eigvalsh(K).min() > -1e-9 * np.abs(K).max()
+    rng, gap = np.random.default_rng(0), np.linalg.norm(K - B)
+    for _ in range(50):
+        G = rng.standard_normal((12, 12))
+        assert np.linalg.norm(K + 0.05 * G @ G.T - B) > gap
+    assert ProbabilisticKernelPCA(2, metric="precomputed").fit(K).embedding_.shape == (12, 2)
+
+
+@pytest.mark.bad_input
+def test_rows_that_all_coincide_are_refused():
+    with pytest.raises(ValueError, match="one and the same"):
+        ProbabilisticKernelPCA(2).fit(np.ones((8, 3)))
+
+
+@pytest.mark.bad_input
+def test_missing_values_name_the_models_that_can():
+    holes = GOOD.copy()
+    holes[2, 1] = np.nan
+    with pytest.raises(ValueError, match="PPCA"):
+        ProbabilisticKernelPCA().fit(holes)
+
+
+@pytest.mark.bad_input
+def test_a_centred_kernel_has_no_ordinary_density():
+    K = double_centre(GOOD @ GOOD.T + np.eye(12))
+    with pytest.raises(ValueError, match="rank 11.*always singular"):
+        wishart_log_density(K, 20, np.eye(12))
+    Q = linalg.helmert(12).T
+    assert np.isfinite(wishart_log_density(Q.T @ K @ Q, 20, np.eye(11)))
+    with pytest.raises(ValueError, match="rank 4"):
+        wishart_log_density(GOOD @ GOOD.T, 3, np.eye(12))
+    for wrong in (0, -1, 2.5, np.nan, "many"):
+        with pytest.raises(ValueError, match="degrees_of_freedom must be"):
+            wishart_log_density(np.eye(12), wrong, np.eye(12))
+
+
+@pytest.mark.bad_input
+def test_em_that_stops_early_says_so():
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=3"):
+        ProbabilisticKernelPCA(2, method="em", max_iter=3, random_state=0).fit(GOOD)
+
+
+@pytest.mark.bad_input
+def test_transform_wants_one_column_for_each_fitted_point():
+    model = ProbabilisticKernelPCA(2, metric="precomputed").fit(GOOD @ GOOD.T)
+    with pytest.raises(ValueError, match="12 features"):
+        model.transform(np.ones((2, 5)))
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    from gplvm_widgets.wishart import explore_wishart
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_wishart()
+
+
+SETTINGS = [dict(data=data, kernel=kernel, width=width, start=start, noise=noise, q=q, iteration=iteration, align=align)
+            for data, kernel, width, start, noise, q, iteration, align in [
+                ("iris", "RBF", 1.0, "raw PCA scores", 1.0, 2, 50, False),
+                ("iris", "linear", 1.0, "scores / root N", 0.01, 3, 10, True),
+                ("oil flow", "RBF", 3.0, "random", 0.1, 1, 0, True),
+                ("oil flow", "RBF", 0.5, "raw PCA scores", 1.0, 4, 200, True)]]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: f"{s['data']}-{s['kernel']}-{s['start']}-{s['q']}")
+def test_the_code_shown_computes_what_the_panel_shows(settings_, explorer, capsys):
+    from gplvm_widgets.wishart import COUNTS, view
+    explorer.set(**settings_)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    now = view(**{k: v for k, v in settings_.items() if k != "align"})
+    size = np.abs(now.em).max()
+    assert_allclose(scope["X_ml"], now.closed_form, atol=1e-5 * np.abs(now.closed_form).max())
+    assert_allclose(scope["X_em"], now.em, atol=1e-4 * size)
+    assert_allclose([scope["noise_ml"], scope["noise_em"]], now.noise_variances, rtol=1e-4)
+    assert_allclose(scope["value"], now.log_likelihood, rtol=1e-5)
+    here = COUNTS.index(settings_["iteration"])
+    assert_allclose(scope["distance"], now.distances[here], rtol=1e-3, atol=1e-8)
+    points = explorer._figure.axes[1].collections[0].get_offsets()
+    shown = scope["shown"] if settings_["q"] > 1 else np.column_stack([np.arange(len(size * now.em)), scope["shown"]])
+    assert_allclose(points, shown[:len(points), :2] if settings_["data"] == "iris" else shown[_first_class(), :2],
+                    atol=1e-3 * size)
+    assert "log likelihood" in capsys.readouterr().out
+
+
+def _first_class():
+    return datasets.simulate_oil_flow(200, random_state=0).target == 0
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(width=3.0), dict(noise=0.01), dict(q=3), dict(start="random"), dict(iteration=5),
+                   dict(align=True), dict(data="oil flow"), dict(kernel="linear")):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_the_likelihood_curve_of_the_panel_never_falls():
+    from gplvm_widgets.wishart import view
+    for start in ("raw PCA scores", "scores / root N", "random"):
+        now = view("oil flow", "RBF", 1.0, start, 0.01, 2, 50)
+        assert np.all(np.diff(now.values) > -1e-9) and now.values[-1] <= now.best + 1e-9
+
+
+@pytest.mark.widget
+def test_a_click_on_a_curve_goes_to_that_iteration(explorer):
+    figure = explorer._figure
+    for axes, count in zip(figure.axes[2:], (100, 8), strict=True):
+        place = axes.transData.transform([count + 1, np.mean(axes.get_ylim())]) / figure.bbox.size
+        explorer.picture.pointer = [*place, count]
+        assert explorer.settings["iteration"] == count
+
+
+@pytest.mark.widget
+def test_run_plays_em_from_its_start(explorer):
+    seen = [state for _, state in explorer.iterates(explorer.settings)]
+    assert seen[0] == 0 and seen[-1] == 1000
+    explorer.run_now(max_steps=4)
+    assert explorer._state == 3 and 0 < explorer.progress.value < 1
+    assert "iteration 3" in explorer._figure.axes[1].get_title(loc="left")
+
+
+@pytest.mark.widget
+def test_too_many_dimensions_are_explained_in_the_widget(explorer, monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    monkeypatch.setattr(Explorer, "raise_errors", False)
+    explorer.set(kernel="linear", q=4)
+    assert "leaves no direction for the noise" in explorer.error_box.value
+    explorer.set(q=2)
+    assert explorer.error_box.value == ""
+
+
+@pytest.mark.widget
+def test_each_question_can_be_asked_and_revealed(explorer):
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+
+
+@pytest.mark.widget
+def test_the_answers_of_the_questions_are_true():
+    from gplvm_widgets.wishart import COUNTS, view
+    first, second, third = WishartAnswers.settings()
+    now = view(**first)
+    assert now.distances[COUNTS.index(50)] > 3 and now.angles[COUNTS.index(50)] < 1e-6
+    assert now.distances[COUNTS.index(1000)] < 1e-3
+    before, after = (view(**s) for s in second)
+    assert_allclose(before.angles[:12], after.angles[:12], atol=1e-8)
+    assert after.distances[COUNTS.index(10)] > 2 * before.distances[COUNTS.index(10)]
+    narrow, wide = (view(**s).distances[COUNTS.index(200)] for s in third)
+    assert wide > 2 * narrow
+
+
+class WishartAnswers:
+    """The settings that the three questions compare."""
+
+    @staticmethod
+    def settings():
+        from gplvm_widgets.wishart import WishartExplorer
+        one, two, three = ({k: v for k, v in q.before.items() if k != "align"} for q in WishartExplorer.questions)
+        after = [q.after for q in WishartExplorer.questions]
+        return one | after[0], (two, two | after[1]), (three, three | after[2])
+
+
+@pytest.mark.browser
+def test_the_explorer_lives_in_jupyterlab(lab, screenshots):
+    with lab.open("04_wishart.ipynb") as page:
+        page.run_all()
+        page.show(".gplvm-explorer")
+        start = page.picture_at_rest()
+        page.screenshot_around(".gplvm-explorer", screenshots / "lab_04_wishart.png")
+        for slider in ("width", "noise", "iteration"):
+            page.slider(slider).press("ArrowRight")
+            page.wait_for_new_picture(start)
+            page.slider(slider).press("ArrowLeft")
+            page.wait_for_picture(start)
+        page.control("start").choose("random")
+        page.wait_for_new_picture(start)
+        page.control("start").choose("raw PCA scores")
+        page.wait_for_picture(start)
+        page.control("align").tick()
+        aligned = page.wait_for_new_picture(start)
+        page.click_picture(0.2, 0.8)                    # into the likelihood curve: an earlier iteration
+        assert page.wait_for_new_picture(aligned) not in (start, aligned)
+        page.click("Question 1")
+        page.wait_until(lambda: "Predict first" in page.text(".gplvm-question"), 10, "the question")
+        asked = page.picture_at_rest()
+        page.click("Reveal")
+        page.wait_for_new_picture(asked)
+        assert page.error_box() == "" and page.errors() == []
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def test_checkers_know_wrong_answers_and_never_raise():
+    from gplvm_edu.exercises import check, exercise_names
+    assert exercise_names("wishart") == [f"wishart.{k}" for k in range(1, 8)]
+    for name in exercise_names("wishart"):
+        assert check(name).passed is None and check(name, lambda *a: None).passed is None
+        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: (np.zeros((9, 2)), 1.0),
+                      lambda *a: 1 / 0):
+            verdict = check(name, wrong)
+            assert verdict.passed is False and verdict.message, (name, wrong)
+
+
+def from_distances(A, q, root=False, divisor=0, halve=True, N=None, shorten=True):
+    N = N or len(A)
+    S = double_centre(A) / N * (-0.5 if halve else -1.0)
+    lam, U = np.linalg.eigh(S)
+    s2 = lam[:-q].sum() / (len(A) - divisor - q)
+    return U[:, -q:] * np.sqrt(np.maximum(lam[-q:] - (s2 if shorten else 0.0), 0)), s2
+
+
+def factor_step(S, X, psi, pool=False, wrong=False):
+    from gplvm_edu.exercises.wishart import _factor_step
+    X, psi = _factor_step(S, X, psi)
+    return X, np.full(len(psi), psi.mean()) if pool else 2 * psi if wrong else psi
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("wishart.1", lambda S, r: (S, S), "sum of r terms"),
+    ("wishart.1", lambda S, r: (r * S, r * np.outer(np.diag(S), np.diag(S))), "as independent"),
+    ("wishart.1", lambda S, r: (r * S, r**2 * (S**2 + np.outer(np.diag(S), np.diag(S)))), "not r squared"),
+    ("wishart.2", lambda A, q: from_distances(A, q, divisor=1), "zero that centring makes"),
+    ("wishart.2", lambda A, q: from_distances(A, q, N=1), "A factor N"),
+    ("wishart.2", lambda A, q: from_distances(A, q, halve=False), "factor -1/2"),
+    ("wishart.2", lambda A, q: from_distances(A, q, shorten=False), "shortened"),
+    ("wishart.3", lambda T, X, s2: em_step(T, X, s2), "the error itself"),
+    ("wishart.3", lambda T, X, s2: (em_step(T / 9, X, s2)[0], 9 * em_step(T / 9, X, s2)[1]), "another"),
+    ("wishart.4", lambda K, q: maximum_likelihood(kernel_covariance(K), q)[1], "zero of centring"),
+    ("wishart.5", 50, "more iterations"), ("wishart.5", 5000, "fewer iterations"),
+    ("wishart.6", lambda S, X: (X, maximum_likelihood(S, 2)[1]), "small matrix"),
+    ("wishart.7", lambda S, X, psi: factor_step(S, X, psi, pool=True), "averaged over the points"),
+    ("wishart.7", lambda S, X, psi: factor_step(S, X, psi, wrong=True), "X is right"),
+    ("wishart.7", lambda S, X, psi: (X, psi), "likelihood"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    from gplvm_edu.exercises import check
+    assert hint in check(name, answer).message
+
+
+@pytest.mark.identity
+def test_kernel_factor_analysis_climbs_and_has_kernel_pca_as_its_special_case():
+    from gplvm_edu.exercises.wishart import _factor_likelihood, _factor_step
+    S = kernel_covariance(RBF(1.0, 0.3)(datasets.load_iris().data[::5]))
+    rng = np.random.default_rng(0)
+    X, psi = 0.1 * rng.standard_normal((30, 2)), np.full(30, 0.02)
+    ours = em_step(S, X, 0.02)
+    first = _factor_step(S, X, psi)
+    assert_allclose(first[0], ours[0], atol=1e-10)
+    assert_allclose(first[1].mean(), ours[1], rtol=1e-8)
+    values = []
+    for _ in range(40):
+        values.append(_factor_likelihood(S, X, psi))
+        X, psi = _factor_step(S, X, psi)
+    assert np.all(np.diff(values) > -1e-10)
+
+
+# --- the paper's figure on the real data ---------------------------------------------------------------------
+
+@pytest.mark.real
+def test_the_stored_figures_of_the_real_oil_flow_are_fresh():
+    from gplvm_edu.wishart.__main__ import results
+    stored, fresh = json.loads((BOOK / "results" / "wishart.json").read_text()), results()
+    assert stored["starts"].keys() == fresh["starts"].keys()
+    for name, row in fresh["starts"].items():
+        for key, values in row.items():
+            assert_allclose(stored["starts"][name][key], values, rtol=1e-3, atol=2e-5, err_msg=f"{name}: run make real")
+    for key in ("noise_variance", "eigenvalues", "errors of linear PCA", "errors of kernel PCA"):
+        assert_allclose(stored[key], fresh[key], rtol=1e-3, err_msg=f"{key}: run make real")

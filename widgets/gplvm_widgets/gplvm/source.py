@@ -1,0 +1,86 @@
+"""Where the points of `explore_gplvm` come from: the course's data, an array, a file."""
+from functools import lru_cache
+
+import numpy as np
+
+from gplvm_edu import datasets
+
+from .table import check_data
+
+LOAD = {
+    "oil flow": "data = simulate_oil_flow({n}, random_state=0)\nY = data.data",
+    "digits": "data = load_digits()\nY = data.data[data.target < 5][:{n}]",
+    "Swiss roll": "data = make_swiss_roll({n}, random_state=0)\nY = data.data",
+}
+
+
+class Source:
+    """Where points come from: `take(n)` gives (Y, target, names), `code(n)` the lines that load the same."""
+
+    image_shape = None
+
+    def __init__(self, Y, labels=None, load="Y = np.asarray(Y, dtype=float)      # your own array"):
+        self.Y, self.load = check_data(Y), load
+        self.target, self.names = _as_target(labels, len(self.Y))
+
+    def _rows(self, n):
+        return np.linspace(0, len(self.Y) - 1, min(n, len(self.Y))).round().astype(int)
+
+    def take(self, n):
+        rows = self._rows(n)
+        return self.Y[rows], None if self.target is None else self.target[rows], self.names
+
+    def code(self, n):
+        if n >= len(self.Y):
+            return self.load
+        return f"{self.load}\nY = Y[np.linspace(0, len(Y) - 1, {n}).round().astype(int)]"
+
+
+class BuiltIn(Source):
+    """One entry of the menu."""
+
+    def __init__(self, name):
+        self.name, self.image_shape = name, (8, 8) if name == "digits" else None
+
+    def take(self, n):
+        if self.name == "oil flow":
+            bunch = datasets.simulate_oil_flow(n, random_state=0)
+            return bunch.data, bunch.target, bunch.target_names
+        if self.name == "digits":
+            bunch = datasets.load_digits()
+            chosen = np.flatnonzero(bunch.target < 5)[:n]
+            return bunch.data[chosen], bunch.target[chosen], bunch.target_names
+        bunch = datasets.make_swiss_roll(n, random_state=0)
+        return bunch.data, bunch.target, None
+
+    def code(self, n):
+        return LOAD[self.name].format(n=n)
+
+
+BUILT_IN = {name: BuiltIn(name) for name in LOAD}
+
+
+def _as_target(labels, N):
+    """Classes as whole numbers with their names; many different numbers are a scale without names; or None."""
+    if labels is None:
+        return None, None
+    labels = np.asarray(labels)
+    if labels.shape != (N,):
+        raise ValueError(f"labels must be one for each of the {N} rows of Y, got an array of shape {labels.shape}.")
+    names, target = np.unique(labels, return_inverse=True)
+    if len(names) <= 10:
+        return target, tuple(str(name) for name in names)
+    try:
+        return labels.astype(float), None
+    except ValueError:
+        return None, None                # more than ten kinds of text: no palette tells them apart
+
+
+@lru_cache(maxsize=16)
+def load(source, n_points, scale):
+    """Data, target and names for one setting."""
+    Y, target, names = source.take(n_points)
+    if scale:
+        deviation = Y.std(axis=0)
+        Y = Y / np.where(deviation > 0, deviation, 1.0)
+    return Y, target, names
