@@ -10,7 +10,7 @@ HYPOTHESIS_PROFILE=explore   new random examples, many of them (else the same 25
 import os
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")        # small matrices: a second BLAS thread only gets in the way, here and in kernels
+    os.environ.setdefault(name, "1")        # for small matrices a second thread only gets in the way
 
 import shutil
 import subprocess

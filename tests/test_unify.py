@@ -722,12 +722,20 @@ def test_more_dimensions_than_the_data_have_stay_empty():
 
 # --- the explorer --------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def explorer(monkeypatch):
-    from gplvm_widgets.explorer import Explorer
+@pytest.fixture(scope="module")
+def one_explorer():
     from gplvm_widgets.unify import explore_unify
-    monkeypatch.setattr(Explorer, "raise_errors", True)
     return explore_unify()
+
+
+@pytest.fixture
+def explorer(one_explorer):
+    """The explorer at its first setting; errors are raised as well as shown."""
+    from gplvm_widgets.unify import DEFAULT
+    one_explorer.raise_errors, one_explorer._clicked = True, (0, 0.0)
+    if one_explorer.settings != DEFAULT or one_explorer._state is not None:
+        one_explorer.set(**DEFAULT)
+    return one_explorer
 
 
 def bar_place(explorer, bar):
@@ -747,9 +755,11 @@ SCENES = [
 
 @pytest.mark.widget
 @pytest.mark.parametrize("scene", SCENES, ids=str)
-def test_the_code_shown_computes_what_the_panel_shows(scene, explorer, capsys):
+def test_the_code_shown_computes_what_the_panel_shows(scene, explorer, capsys, monkeypatch):
     from gplvm_widgets.unify import view
-    explorer.set(**scene)
+    with monkeypatch.context() as quiet:                                # the picture is not looked at here
+        quiet.setattr(explorer, "redraw", lambda: None)
+        explorer.set(**scene)
     now, scope = view(**explorer.settings), {}
     exec(explorer.code(explorer.settings), scope)
     assert scope["kept"] == now.kept == [k - 1 for k in explorer.settings["kept"]]
@@ -840,9 +850,8 @@ def test_run_ends_at_the_best_feasible_set(explorer, direction, part):
 
 
 @pytest.mark.widget
-def test_keeping_nothing_or_everything_is_explained(explorer, monkeypatch):
-    from gplvm_widgets.explorer import Explorer
-    monkeypatch.setattr(Explorer, "raise_errors", False)
+def test_keeping_nothing_or_everything_is_explained(explorer):
+    explorer.raise_errors = False
     for kept in ((), tuple(range(1, 16))):
         explorer.set(kept=kept)
         assert "Keep at least one" in explorer.error_box.value

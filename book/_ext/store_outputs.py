@@ -1,8 +1,8 @@
 """Run the notebooks of the book and store what they print and draw: ``make notebooks [NB=01_ppca]``.
 
 What is stored is stable: no times, no widget state, no random widget identifiers (the picture that an
-explorer leaves is kept), no metadata but the kernel's name, the cells' tags and the words on a fold. So a difference in version
-control is a difference in what a reader sees.
+explorer leaves is kept), no metadata but the kernel's name, the cells' tags and the words on a fold.
+So a difference in version control is a difference in what a reader sees.
 """
 import sys
 from pathlib import Path

@@ -122,11 +122,12 @@ PAGE = """\
 padding:10px 12px;max-width:{outer}px;font-family:system-ui,sans-serif;font-size:14px;line-height:1.4;\
 color-scheme:light">
 <style>#{id} .gplvm-plane:focus-visible {{ outline: 3px solid {accent}; outline-offset: 2px; }}
-#{id} img {{ background: none; filter: none; margin: 0; max-width: none; border-radius: 0; }}</style>
+#{id} img {{ background: none !important; filter: none !important; margin: 0 !important; padding: 0 !important; \
+border: 0 !important; border-radius: 0 !important; max-width: none !important; }}</style>
 <div style="margin-bottom:6px"><b>{title}</b></div>
 <div style="display:flex;flex-wrap:wrap;gap:18px;align-items:flex-start">
 <div class="gplvm-plane" tabindex="0" role="application" data-lm-suppress-shortcuts="true" \
-aria-label="{label}" style="position:relative;width:{side}px;height:{side}px;max-width:100%;cursor:crosshair;\
+aria-label="{label}" style="position:relative;width:{side}px;max-width:100%;aspect-ratio:1;cursor:crosshair;\
 touch-action:none;user-select:none">
 <img class="dark-light" draggable="false" width="{side}" height="{side}" alt="{alt}" \
 src="data:image/png;base64,{plane}" style="width:100%;height:100%;display:block">
