@@ -615,7 +615,7 @@ def test_the_cross_lies_on_the_point_it_stands_for_whatever_the_theme_and_the_wi
              for part in (".gplvm-plane", "img", ".gplvm-cross")]
     plane, image, cross_box = boxes
     assert plane == image and plane["width"] == plane["height"] <= width
-    middle = [cross_box["x"] + cross_box["width"] / 2 - image["x"], cross_box["y"] + cross_box["height"] / 2 - image["y"]]
+    middle = [cross_box[side] + cross_box[size] / 2 - image[side] for side, size in (("x", "width"), ("y", "height"))]
     assert_allclose(middle, [0.25 * image["width"], 0.75 * image["height"]], atol=1.0)
     assert_allclose(x, limit * np.array([-0.5, -0.5]), atol=0.02 * limit)
 

@@ -14,17 +14,17 @@ JITTER = 1e-8               # of the variance of Y: bounds the noise from below
 
 
 def default_kernel(variance):
-    """The course's common start: RBF of the data's variance and unit width, a bias, a tenth of noise.
+    """The course's common start: RBF of the data's variance and unit width, a bias, a tenth of noise, (5.14).
 
     Examples
     --------
     >>> default_kernel(2.0)
     RBF(variance=2, inverse_width=1) + Bias(variance=0.1353) + White(variance=0.2)
     """
-    return RBF(variance, 1.0) + Bias(min(np.exp(-2.0), variance)) + White(0.1 * variance)
+    return RBF(variance, 1.0) + Bias(min(np.exp(-2.0), variance)) + White(0.1 * variance)      # (5.14)
 
 
-def unit_columns(X, random_state):
+def _unit_columns(X, random_state):
     """Columns of X centred and scaled to unit variance; one without variance becomes a small random one."""
     X = X - X.mean(axis=0)
     deviation = X.std(axis=0)
@@ -37,7 +37,7 @@ def unit_columns(X, random_state):
 
 
 def initial_positions(Y, n_components, init, random_state):
-    """Latent positions (N, q) to start from, columns of unit variance; `init` names the method or is the array."""
+    """Latent positions (N, q) to start from, columns of unit variance, (5.13); `init` is a name or the array."""
     N, q = len(Y), n_components
     if not isinstance(init, str):
         X = np.array(init, dtype=float)
@@ -60,7 +60,7 @@ def initial_positions(Y, n_components, init, random_state):
     else:
         raise ValueError(f"There is no init {init!r}: choose one of {', '.join(INITS)}, or pass an array of latent "
                          "positions (chapter 6 compares them).")
-    return unit_columns(X, random_state)
+    return _unit_columns(X, random_state)                                        # (5.13)
 
 
 class GPLVM(DensityModel):

@@ -10,7 +10,7 @@ from .closed_form import dual_transform, latent_posterior, log_likelihood, maxim
 from .em import LinearGaussian, e_step, em_iterates
 
 
-def no_maximum(model, Y):
+def _no_maximum(model, Y):
     """The error for data that lie in a plane: no noise is left, and the likelihood has no maximum."""
     N, D = Y.shape
     q = model.n_components
@@ -155,7 +155,7 @@ class PPCA(_LinearGaussianModel):
         Yc, self.mean_ = centre(Y)
         W, s2 = maximum_likelihood(Yc, self.n_components, self.noise_variance)
         if s2 == 0.0:
-            raise no_maximum(self, Y)
+            raise _no_maximum(self, Y)
         self.weights_, self.noise_variance_ = W, s2
         self.history_, self.n_iter_ = np.array([log_likelihood(Yc, W, s2)]), 1
 
@@ -167,7 +167,7 @@ class PPCA(_LinearGaussianModel):
         floor = 1e-10 * np.nanvar(Y)
         W, self.mean_, noise = self._run_em(Y, start, same_noise=True, noise_floor=floor)
         if noise[0] <= floor:
-            raise no_maximum(self, Y)
+            raise _no_maximum(self, Y)
         axes, lengths, _ = np.linalg.svd(W, full_matrices=False)
         sign = np.where(axes[np.argmax(np.abs(axes), axis=0), np.arange(len(lengths))] < 0, -1.0, 1.0)
         self.weights_, self.noise_variance_ = axes * lengths * sign, float(noise[0])
@@ -282,7 +282,7 @@ class DualPPCA(LatentModel):
         Yc, self.mean_ = centre(Y)
         X, s2 = maximum_likelihood(Yc.T, self.n_components, self.noise_variance)
         if s2 == 0.0:
-            raise no_maximum(self, Y)
+            raise _no_maximum(self, Y)
         W, Sigma = latent_posterior(Yc.T, X, s2)
         sign = np.where(W[np.argmax(np.abs(W), axis=0), np.arange(X.shape[1])] < 0, -1.0, 1.0)
         self.embedding_, self.noise_variance_ = X * sign, s2
