@@ -11,7 +11,7 @@ TEST_READY := $(VENV)/.ready-test
 RESULTS := datasets ppca wishart gplvm proximity
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test slow real results book notebooks screenshot bench lint clean distclean browser
+.PHONY: help lab test slow real results book notebooks screenshot bench bench-peers lint clean distclean browser
 
 help:
 	@echo "make lab            start JupyterLab on the front page of the course   (PORT=8888)"
@@ -22,6 +22,7 @@ help:
 	@echo "make notebooks      run the notebooks and store their outputs          (NB=01_ppca for one)"
 	@echo "make screenshot     the README's picture of the live first chapter"
 	@echo "make bench          benchmarks, as ratios inside one run"
+	@echo "make bench-peers    GPy and GPflow beside ours, where they are installed"
 	@echo "make lint           ruff"
 	@echo "make clean          remove what was built; 'make distclean' removes $(VENV) too"
 	@echo "PYTHON=python3.12   which Python makes $(VENV) (3.11 or later)"
@@ -88,6 +89,9 @@ bench: $(TEST_READY)
 	@for script in tests/bench*.py; do \
 	  [ -f "$$script" ] || { echo "There is no benchmark yet (tests/bench*.py)."; exit 0; }; \
 	  echo "== $$script"; $(PY) $$script || exit 1; done
+
+bench-peers: $(TEST_READY)
+	$(PY) tests/bench_gplvm.py peers
 
 # ---------------------------------------------------------------- the book
 book: $(TEST_READY)

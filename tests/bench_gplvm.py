@@ -1,0 +1,119 @@
+"""Benchmarks of the GP-LVM: one objective with its gradient beside LAPACK's own factorisation and inverse.
+
+    python tests/bench_gplvm.py            ours: at most 2 times potrf + potri at N = 1000 (one BLAS thread)
+    python tests/bench_gplvm.py peers      GPy and GPflow too, on the same data and start, where they are installed
+
+Every evaluation is made at a place moved by 1e-9, so that no cache can answer. Just before each repeat LAPACK is
+timed in the same process; what counts is the median of the ratios. Each library is shown at its better number of
+threads.
+"""
+import sys
+from statistics import median
+from time import perf_counter
+
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
+
+from gplvm_edu.datasets import simulate_oil_flow
+from gplvm_edu.gplvm import default_kernel, initial_positions, value_and_gradients
+from gplvm_edu.linalg import centre
+
+TARGET = 2.0
+
+
+def problem(N):
+    """Data, start and kernel of the course for N simulated points."""
+    Y = centre(simulate_oil_flow(N, random_state=0).data)[0]
+    return Y, initial_positions(Y, 2, "pca", None), default_kernel(Y.var())
+
+
+def ours(N):
+    Y, X, kernel = problem(N)
+    return lambda move: value_and_gradients(Y, X + move, kernel)
+
+
+def gpy(N):
+    import GPy
+    Y, X, k = problem(N)
+    kernel = GPy.kern.RBF(2, variance=k["rbf"].variance, lengthscale=1.0) + GPy.kern.Bias(2, k["bias"].variance)
+    model = GPy.models.GPLVM(Y, 2, X=X.copy(), kernel=kernel)
+    model.likelihood.variance = k["white"].variance
+    x = model.optimizer_array.copy()
+    return lambda move: model._objective_grads(x + move)
+
+
+def gpflow(N):
+    import gpflow as library
+    import tensorflow as tf
+    Y, X, k = problem(N)
+    rbf, bias = library.kernels.SquaredExponential(k["rbf"].variance), library.kernels.Constant(k["bias"].variance)
+    model = library.models.GPLVM(Y, latent_dim=2, X_data_mean=tf.constant(X), kernel=rbf + bias)
+    model.likelihood.variance.assign(k["white"].variance)
+    start, variables = model.X_data_mean if hasattr(model, "X_data_mean") else model.data[0], model.trainable_variables
+
+    @tf.function
+    def evaluate():
+        with tf.GradientTape() as tape:
+            loss = model.training_loss()
+        return loss, tape.gradient(loss, variables)
+
+    def run(move):
+        start.assign(X + move)
+        return evaluate()
+
+    return run
+
+
+def ratio_to_lapack(work, N, seconds=4.0):
+    """Median over repeats of (time of one evaluation) / (time of potrf + potri just before), and milliseconds."""
+    Y, X, kernel = problem(N)
+    K = kernel(X)
+    ratios, times, begin, move = [], [], perf_counter(), 0.0
+    work(move)
+    while perf_counter() - begin < seconds and len(ratios) < 200:
+        move += 1e-9
+        t0 = perf_counter()
+        lapack.dpotri(lapack.dpotrf(K.T, lower=True)[0], lower=True)
+        t1 = perf_counter()
+        work(move)
+        t2 = perf_counter()
+        ratios.append((t2 - t1) / (t1 - t0))
+        times.append(1e3 * (t2 - t1))
+    return median(ratios), median(times)
+
+
+def memory_in_matrices(N=1000):
+    """Largest memory during one evaluation, in units of one N x N matrix of floats."""
+    import tracemalloc
+    work = ours(N)
+    work(0.0)
+    tracemalloc.start()
+    work(1e-9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / (8 * N * N)
+
+
+def main(peers):
+    libraries = {"gplvm_edu": ours} | ({"GPy": gpy, "GPflow": gpflow} if peers else {})
+    found = {}
+    for name, prepare in libraries.items():
+        for N in (100, 1000):
+            try:
+                work = prepare(N)
+            except ImportError as missing:
+                print(f"{name:>10}: not installed ({missing}); pip install -e '.[peers]'")
+                break
+            for n_threads in (1, 2):
+                with threadpool_limits(n_threads):
+                    found[name, N, n_threads] = ratio_to_lapack(work, N)
+            ratio, milliseconds = min((found[name, N, n] for n in (1, 2)), key=lambda pair: pair[1])
+            print(f"{name:>10}, N = {N:>4}: {found[name, N, 1][0]:6.2f} times potrf + potri with 1 thread, "
+                  f"{found[name, N, 2][0]:6.2f} with 2; at best {milliseconds:.2f} ms", flush=True)
+    print(f"memory of one evaluation at N = 1000: {memory_in_matrices():.1f} matrices of N x N")
+    slow = found["gplvm_edu", 1000, 1][0]
+    sys.exit(f"Above the target: {slow:.2f} > {TARGET:g} times potrf + potri" if slow > TARGET else 0)
+
+
+if __name__ == "__main__":
+    main("peers" in sys.argv[1:])
