@@ -136,7 +136,6 @@ def _is_local(address):
 CELLS = """const panel = window.jupyterapp.shell.currentWidget;
   const cells = panel.content.widgets.map(widget => widget.model).filter(model => model.type == 'code');"""
 NONE_RUN = "() => {" + CELLS + "return cells.length > 0 && cells.every(cell => cell.executionCount === null); }"
-IDLE = "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status == 'idle'"
 ALL_RUN = "() => {" + CELLS + """
   const idle = panel.sessionContext.session?.kernel?.status == 'idle';
   return idle && cells.every(cell => cell.executionCount !== null); }"""
@@ -342,20 +341,16 @@ class NotebookPage:
         self.wait_until(lambda: self.picture(selector) == wanted, seconds, "the picture to come back")
 
     def picture_at_rest(self, seconds=60, selector=IMG):
-        """Hash of the picture once it has not changed, and the kernel has had nothing to do, for half a second."""
+        """Hash of the picture once it has not changed for half a second (the kernel may still be at work)."""
         end, last, since = time.monotonic() + seconds, None, time.monotonic()
         while time.monotonic() < end:
             now = self.picture(selector)
-            if now is None or now != last or not self.kernel_is_idle():
+            if now is None or now != last:
                 last, since = now, time.monotonic()
             elif time.monotonic() - since > 0.5:
                 return now
             time.sleep(0.05)
         raise TimeoutError(f"the picture did not come to rest within {seconds} s")
-
-    @in_browser_thread
-    def kernel_is_idle(self):
-        return self.page.evaluate(IDLE)
 
     def wait_until(self, condition, seconds, what):
         end = time.monotonic() + seconds

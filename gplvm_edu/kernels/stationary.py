@@ -100,7 +100,8 @@ class RBF(Stationary):
     """
 
     def _shape(self, s):
-        return np.exp(-0.5 * s)                                                  # (2.6)
+        h = -0.5 * s
+        return np.exp(h, out=h)                                                  # (2.6)
 
     def _slope(self, s, h):
         return -0.5 * h                                                          # (2.17)
