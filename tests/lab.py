@@ -340,14 +340,14 @@ class NotebookPage:
         """Wait until the picture is ``wanted`` again."""
         self.wait_until(lambda: self.picture(selector) == wanted, seconds, "the picture to come back")
 
-    def picture_at_rest(self, seconds=60, selector=IMG):
-        """Hash of the picture once it has not changed for half a second (the kernel may still be at work)."""
+    def picture_at_rest(self, seconds=60, selector=IMG, quiet=0.5):
+        """Hash of the picture once it has not changed for ``quiet`` seconds (the kernel may still be at work)."""
         end, last, since = time.monotonic() + seconds, None, time.monotonic()
         while time.monotonic() < end:
             now = self.picture(selector)
             if now is None or now != last:
                 last, since = now, time.monotonic()
-            elif time.monotonic() - since > 0.5:
+            elif time.monotonic() - since > quiet:
                 return now
             time.sleep(0.05)
         raise TimeoutError(f"the picture did not come to rest within {seconds} s")

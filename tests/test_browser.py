@@ -173,7 +173,7 @@ def test_run_advances_and_stop_stops_between_two_steps(chapter):
     chapter.click("Show the code")
     closed_form = chapter.picture_at_rest()
     chapter.run_then_stop()
-    stopped, share = chapter.picture_at_rest(), chapter.progress()
+    stopped, share = chapter.picture_at_rest(quiet=3.0), chapter.progress()  # Stop draws the newest state once more
     assert stopped != closed_form and 0 < share < 1
     time.sleep(1.0)
     assert chapter.picture() == stopped and chapter.progress() == share

@@ -13,6 +13,7 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import isotonic, manifold
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 from gplvm_edu.base import expected_failed_checks
 from gplvm_edu.datasets import make_swiss_roll, simulate_oil_flow
@@ -74,6 +75,13 @@ def awkward_data(draw):
     if draw(st.booleans()) and D > 1:
         Y[:, 0] = draw(st.sampled_from([0.0, -3.0, 1e6]))
     return Y
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_blas_thread():
+    """Small matrices: a second thread would only get in the way."""
+    with threadpool_limits(1):
+        yield
 
 
 def points(seed, N=30, D=4):

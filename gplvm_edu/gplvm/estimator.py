@@ -37,7 +37,7 @@ def _unit_columns(X, random_state):
 
 
 def initial_positions(Y, n_components, init, random_state):
-    """Latent positions (N, q) to start from, columns of unit variance, (5.13); `init` is a name or the array."""
+    """Latent positions (N, q) to start from, of unit variance, (5.13); `init` is a name or the array."""
     N, q = len(Y), n_components
     if not isinstance(init, str):
         X = np.array(init, dtype=float)
@@ -48,8 +48,8 @@ def initial_positions(Y, n_components, init, random_state):
     if init == "random":
         return random_state.standard_normal((N, q))
     if init == "isomap":
-        from ..proximity import Isomap
-        X = Isomap(n_components=q).fit_transform(Y)
+        from ..proximity import Isomap, as_start
+        return as_start(Isomap(n_components=q).fit_transform(Y))      # a sheet keeps its proportions (chapter 6)
     elif init == "kernel_pca":
         from ..unify import KernelPCA
         X = KernelPCA(n_components=q).fit_transform(Y)
