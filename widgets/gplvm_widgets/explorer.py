@@ -264,8 +264,8 @@ class Explorer(W.VBox):
             self._show_error(error)
 
     def _show_picture(self):
-        self.picture.png = self._drawing.png()
         self.picture.alt = f"{self.title}: " + ", ".join(f"{k} = {v}" for k, v in self.settings.items())
+        self.picture.png = self._drawing.png()
         if self.code_button.value:
             self._show_code()
 
