@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+LOWER = np.tri(128, dtype=bool)             # True on and below the diagonal
 
 
 def cholesky_with_jitter(K, jitters=JITTERS, clean=True):
@@ -118,16 +119,15 @@ def inverse_from_cholesky(L):
 
     Examples
     --------
-    >>> inverse_from_cholesky(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    array([[0.25  , 0.    ],
-           [0.    , 0.0625]])
+    >>> inverse_from_cholesky(np.array([[1.0, 0.0], [1.0, 1.0]]))                # of K = [[1, 1], [1, 2]]
+    array([[ 2., -1.],
+           [-1.,  1.]])
     """
     inverse, _ = linalg.lapack.dpotri(L, lower=True)
-    for i in range(0, len(inverse), 64):
-        strip = inverse[i:i + 64, :i + 64]
-        inverse[:i, i:i + 64] = strip[:, :i].T
-        corner = strip[:, i:]
-        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+    for i in range(0, len(inverse), 128):
+        inverse[:i, i:i + 128] = inverse[i:i + 128, :i].T
+        corner = inverse[i:i + 128, i:i + 128]
+        corner[:] = np.where(LOWER[:len(corner), :len(corner)], corner, corner.T)
     return inverse
 
 

@@ -2,6 +2,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
 
@@ -63,8 +64,8 @@ def kernel_matrix_gradient(factor):
 
     Notes
     -----
-    Costs O(2 N^3 / 3 + N^2 D). Chapter 5, equation (5.4); Lawrence (2005), equation (10), where the factor 1/2 is
-    missing.
+    Costs O(2 N^3 / 3 + N^2 D). BLAS adds the product to the scaled inverse in place: no further N x N array is made.
+    Chapter 5, equation (5.4); Lawrence (2005), equation (10), where the factor 1/2 is missing.
 
     Examples
     --------
@@ -72,10 +73,9 @@ def kernel_matrix_gradient(factor):
     array([[0.]])
     """
     L, A, _ = factor
-    G = A @ A.T
-    G -= A.shape[1] * inverse_from_cholesky(L)
-    G *= 0.5                                                                     # (5.4)  (N, N)
-    return G
+    half_D = 0.5 * A.shape[1]
+    G = dgemm(0.5, A, A, beta=-half_D, c=inverse_from_cholesky(L), trans_b=True, overwrite_c=True)       # (5.4)
+    return G.T                                       # the same numbers, in the order of memory that numpy likes
 
 
 def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0):
@@ -116,6 +116,7 @@ def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0):
         K.flat[::len(K) + 1] += jitter
     factor = factorise(Y, K)
     value = log_likelihood(Y, K, factor)                                         # (5.2)
+    del K                                            # at most four N x N arrays at any time
     dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor), X)             # (5.5)
     if latent_prior == "gaussian":
         value -= 0.5 * np.sum(X**2) + 0.5 * X.size * np.log(2 * np.pi)           # (5.6)

@@ -104,7 +104,7 @@ class RBF(Stationary):
         return np.exp(h, out=h)                                                  # (2.6)
 
     def _slope(self, s, h):
-        return -0.5 * h                                                          # (2.17)
+        return np.multiply(h, -0.5, out=h)                                       # (2.17)  h has served its turn
 
 
 class Matern32(Stationary):
