@@ -68,9 +68,10 @@ def ratio_to_lapack(work, N, seconds=4.0):
     """Median over repeats of (time of one evaluation) / (time of potrf + potri just before), and milliseconds."""
     Y, X, kernel = problem(N)
     K = kernel(X)
-    ratios, times, begin, move = [], [], perf_counter(), 0.0
+    ratios, times, move = [], [], 0.0
     work(move)
-    while perf_counter() - begin < seconds and len(ratios) < 200:
+    begin = perf_counter()
+    while len(ratios) < 5 or (perf_counter() - begin < seconds and len(ratios) < 200):
         move += 1e-9
         t0 = perf_counter()
         lapack.dpotri(lapack.dpotrf(K.T, lower=True)[0], lower=True)
