@@ -103,7 +103,8 @@ def main(peers):
             try:
                 work = prepare(N)
             except ImportError as missing:
-                print(f"{name:>10}: not installed ({missing}); pip install -e '.[peers]'")
+                print(f"{name:>10}: not installed here ({missing}). GPy and GPflow want different versions of numpy: "
+                      "give each an environment of its own")
                 break
             for n_threads in (1, 2):
                 with threadpool_limits(n_threads):
