@@ -204,6 +204,18 @@ def test_rows_are_minimised_each_to_its_own_bowl_whatever_the_company(seed, N, q
 
 # --- the estimator -------------------------------------------------------------------------------------------
 
+@pytest.mark.identity
+@pytest.mark.parametrize("latent_prior", ["gaussian", None])
+def test_a_row_is_placed_alike_in_any_order_of_the_rows(latent_prior):
+    Y = np.random.default_rng(0).uniform(0, 3, (20, 3))
+    model = GPLVM(1, max_iter=5, latent_prior=latent_prior).fit(Y)
+    X, densities = model.transform(Y), model.score_samples(Y)
+    for seed in range(30):
+        order = np.random.default_rng(seed).permutation(20)
+        assert_allclose(model.transform(Y[order]), X[order], rtol=1e-7, atol=1e-9)
+        assert_allclose(model.score_samples(Y[order]), densities[order], rtol=1e-7, atol=1e-9)
+
+
 def test_the_history_climbs_from_the_start_and_ends_at_the_likelihood():
     oil = simulate_oil_flow(50, random_state=0)
     for optimizer in ("l-bfgs", "scg"):
