@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize as scipy_optimize
 
-from gplvm_edu import optimise
+import gplvm_edu.optimise.lbfgs as worker_module
 from gplvm_edu.optimise import Iterate, check_gradient, minimise
 
 BOTH = pytest.mark.parametrize("method", ["scg", "l-bfgs"])
@@ -401,13 +401,13 @@ def test_an_interrupt_of_the_consumer_ends_everything(method):
 
 
 def test_an_interrupt_while_scipy_thinks_ends_the_thread(monkeypatch):
-    class Interrupted(optimise.queue.SimpleQueue):
+    class Interrupted(worker_module.queue.SimpleQueue):
         def get(self):
             if threading.current_thread() is threading.main_thread() and next(waits) == 4:
                 raise KeyboardInterrupt
             return super().get()
     waits = itertools.count()
-    monkeypatch.setattr(optimise.queue, "SimpleQueue", Interrupted)
+    monkeypatch.setattr(worker_module.queue, "SimpleQueue", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(minimise(rosenbrock, np.zeros(5), method="l-bfgs"))
     assert workers() == []
@@ -416,7 +416,7 @@ def test_an_interrupt_while_scipy_thinks_ends_the_thread(monkeypatch):
 def test_an_error_inside_scipy_reaches_the_caller(monkeypatch):
     def broken(*_, **__):
         raise MemoryError("inside scipy")
-    monkeypatch.setattr(optimise.optimize, "minimize", broken)
+    monkeypatch.setattr(worker_module.optimize, "minimize", broken)
     with pytest.raises(MemoryError, match="inside scipy"):
         list(minimise(rosenbrock, np.zeros(5), method="l-bfgs"))
     assert workers() == []
