@@ -703,16 +703,6 @@ def test_a_flat_sheet_comes_from_the_linear_kernel_only():
 
 # --- the exercises -------------------------------------------------------------------------------------------
 
-def test_checkers_know_wrong_answers_and_never_raise():
-    from gplvm_edu.exercises import check, exercise_names
-    assert exercise_names("kernels") == [f"kernels.{k}" for k in range(1, 8)]
-    for name in exercise_names("kernels"):
-        assert check(name).passed is None and check(name, lambda *a: None).passed is None
-        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
-            verdict = check(name, wrong)
-            assert verdict.passed is False and verdict.message, (name, wrong)
-
-
 def greedy_rbf(X, Z, theta, gamma):
     return theta * np.exp(-0.5 * gamma * np.sum((X[:, None] - Z[None]) ** 2, axis=2))
 

@@ -610,17 +610,6 @@ def test_each_question_can_be_asked_and_revealed(explorer):
 
 # --- the exercises -------------------------------------------------------------------------------------------
 
-def test_checkers_know_wrong_answers_and_never_raise():
-    from gplvm_edu.exercises import check, exercise_names
-    assert exercise_names("ppca") == [f"ppca.{k}" for k in range(1, 8)]
-    for name in exercise_names("ppca"):
-        assert check(name).passed is None and check(name, lambda *a: None).passed is None
-        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
-            verdict = check(name, wrong)
-            assert verdict.passed is False and verdict.message, (name, wrong)
-    assert "no topic" in check("cooking.1", 2).message
-
-
 @pytest.mark.parametrize("name, answer, hint", [
     ("ppca.1", lambda y, W, s2: log_likelihood(y[None], W, s2) + len(y) / 2 * np.log(2 * np.pi), "constant"),
     ("ppca.2", lambda s, N, D, q: (np.sum(s[q:] ** 2) / D / (N - q), np.sum(s[q:] ** 2) / N / (D - q)), "swapped"),

@@ -952,16 +952,6 @@ def test_show_the_code_shows_code_that_runs(page):
 
 # --- the exercises -------------------------------------------------------------------------------------------
 
-def test_checkers_know_wrong_answers_and_never_raise():
-    from gplvm_edu.exercises import check, exercise_names
-    assert exercise_names("proximity") == [f"proximity.{k}" for k in range(1, 8)]
-    for name in exercise_names("proximity"):
-        assert check(name).passed is None and check(name, lambda *a: None).passed is None
-        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
-            verdict = check(name, wrong)
-            assert verdict.passed is False and verdict.message, (name, wrong)
-
-
 @pytest.mark.parametrize("name, answer", [
     ("proximity.1", lambda d, delta: np.sum(d * delta) / np.sum(d**2)),
     ("proximity.2", guttman_transform),

@@ -881,16 +881,6 @@ def test_each_question_can_be_asked_and_revealed_and_its_answer_is_true(explorer
 
 # --- the exercises -------------------------------------------------------------------------------------------
 
-def test_checkers_know_wrong_answers_and_never_raise():
-    from gplvm_edu.exercises import check, exercise_names
-    assert exercise_names("unify") == [f"unify.{k}" for k in range(1, 9)]
-    for name in exercise_names("unify"):
-        assert check(name).passed is None and check(name, lambda *a: None).passed is None
-        for wrong in (lambda *a: 0.0, lambda: 0.0, "text", 1e9, np.zeros(3), lambda *a: 1 / 0):
-            verdict = check(name, wrong)
-            assert verdict.passed is False and verdict.message, (name, wrong)
-
-
 def mds(D, power=2, half=0.5):
     lam, U = np.linalg.eigh(double_centre(-half * D**power))
     return U[:, -2:] * np.sqrt(np.abs(lam[-2:]))
