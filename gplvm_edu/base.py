@@ -73,6 +73,25 @@ class DensityModel(LatentModel):
         return float(np.mean(self.score_samples(Y)))
 
 
+class IterativeFit:
+    """`fit` as a loop that can be watched and interrupted.
+
+    The subclass writes `iterates(Y)`, a generator of states with a `value` (larger is better), and
+    `set_state(state, history)`, which makes the estimator that of one state.
+    """
+
+    def fit(self, Y, y=None):
+        """Exhaust `iterates`. Interrupted, the estimator keeps the last state it reached."""
+        state, history = None, []
+        try:
+            for state in self.iterates(Y):
+                history.append(state.value)
+        finally:
+            if state is not None:
+                self.set_state(state, history)
+        return self
+
+
 def check_components(n_components, n_samples, n_features, largest, because):
     """Raise a clear error unless `n_components` is an integer from 1 to `largest`."""
     is_integer = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)

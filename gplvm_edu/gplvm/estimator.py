@@ -2,7 +2,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..base import DensityModel, check_components
+from ..base import DensityModel, IterativeFit, check_components
 from ..kernels import RBF, Bias, Kernel, White
 from ..linalg import centre
 from ..ppca import principal_axes
@@ -63,7 +63,7 @@ def initial_positions(Y, n_components, init, random_state):
     return _unit_columns(X, random_state)                                        # (5.13)
 
 
-class GPLVM(DensityModel):
+class GPLVM(IterativeFit, DensityModel):
     """Gaussian process latent variable model: latent positions optimised, the map to data integrated out.
 
     Parameters
@@ -132,17 +132,6 @@ class GPLVM(DensityModel):
         self._kernel_start = kernel.copy()
         yield from gplvm_iterates(self._Y, X, kernel, self.latent_prior, self.optimizer, self.max_iter,
                                   self.jitter_, self.tol)
-
-    def fit(self, Y, y=None):
-        """Climb from the start to a maximum. Interrupted, the estimator keeps the best state so far."""
-        state, history = None, []
-        try:
-            for state in self.iterates(Y):
-                history.append(state.value)
-        finally:
-            if state is not None:
-                self.set_state(state, history)
-        return self
 
     def set_state(self, state, history=()):
         """Make the estimator that of one iterate: positions, kernel, and the map that follows from them."""
