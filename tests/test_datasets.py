@@ -29,7 +29,9 @@ from gplvm_edu.datasets import (
     DataCorruptError,
     DataUnavailableError,
     digits,
+    draw_per_class,
     fetch,
+    load_digits,
     loaders,
     oil_flow,
     pipe,
@@ -336,6 +338,23 @@ def test_digits_and_iris_are_those_of_scikit_learn(name):
     assert_array_equal(ours.data, theirs.data)
     assert_array_equal(ours.target, theirs.target)
     assert len(ours.target_names) == ours.target.max() + 1 and isinstance(ours, datasets.Dataset)
+
+
+def test_a_draw_has_equally_many_rows_of_each_class_and_repeats_itself():
+    whole = load_digits()
+    draw = draw_per_class(whole, 20, classes=(3, 7), random_state=1)
+    assert np.bincount(draw.target).tolist() == [0, 0, 0, 20, 0, 0, 0, 20]
+    assert len(set(draw.extra["rows"])) == 40 and draw.extra["image_shape"] == whole.extra["image_shape"]
+    assert_array_equal(draw.data, whole.data[draw.extra["rows"]])
+    assert_array_equal(draw.data, draw_per_class(whole, 20, classes=(3, 7), random_state=1).data)
+    assert len(draw_per_class(whole, 1).data) == 10
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("n, classes", [(10**6, None), (0, None), (2, ()), (1, (12,))])
+def test_a_draw_of_more_rows_than_there_are_is_refused(n, classes):
+    with pytest.raises(ValueError, match="n_per_class|n_samples"):
+        draw_per_class(load_digits(), n, classes)
 
 
 # -------------------------------------------------------------------------------- stand-ins for the files

@@ -30,6 +30,39 @@ class Dataset(NamedTuple):
     extra: dict[str, Any]
 
 
+def draw_per_class(dataset, n_per_class, classes=None, random_state=None):
+    """A random part of a data set with equally many rows of each class, class after class.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    n_per_class : int
+    classes : iterable of int or None
+        Which classes to keep; None for all.
+    random_state : None, int or numpy Generator
+
+    Returns
+    -------
+    Dataset
+        With the rows it was drawn from as ``extra["rows"]``.
+
+    Examples
+    --------
+    >>> toy = Dataset(np.arange(6.0)[:, None], np.array([0, 1, 2, 0, 1, 2]), ("a", "b", "c"), {})
+    >>> draw_per_class(toy, 2, classes=(0, 2), random_state=0).target
+    array([0, 0, 2, 2])
+    """
+    rng, n_per_class = np.random.default_rng(random_state), check_n_samples(n_per_class)
+    classes = range(len(dataset.target_names)) if classes is None else classes
+    members = {k: np.flatnonzero(dataset.target == k) for k in classes}
+    short = {k: len(rows) for k, rows in members.items() if len(rows) < n_per_class}
+    if short or not members:
+        raise ValueError(f"n_per_class={n_per_class} rows of each class were asked for, but the data have "
+                         f"{short or 'no class at all'} (class: rows). Ask for fewer, or leave the class out.")
+    rows = np.concatenate([rng.choice(found, n_per_class, replace=False) for found in members.values()])
+    return Dataset(dataset.data[rows], dataset.target[rows], dataset.target_names, {**dataset.extra, "rows": rows})
+
+
 def check_n_samples(n_samples):
     """The number of points as an int of at least 1, or an error that says what was given.
 
