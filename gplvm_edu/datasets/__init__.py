@@ -14,7 +14,7 @@ from .report import oil_flow_report
 from .toys import load_digits, load_iris, make_swiss_roll
 
 __all__ = [
-    "DataCorruptError", "DataUnavailableError", "Dataset", "draw_per_class", "load_digits", "load_frey_faces", "load_iris",
-    "load_mnist", "load_newsgroups", "load_oil_flow", "load_olivetti", "load_usps", "make_swiss_roll",
-    "oil_flow_paths", "oil_flow_report", "simulate_oil_flow",
+    "DataCorruptError", "DataUnavailableError", "Dataset", "draw_per_class", "load_digits", "load_frey_faces",
+    "load_iris", "load_mnist", "load_newsgroups", "load_oil_flow", "load_olivetti", "load_usps",
+    "make_swiss_roll", "oil_flow_paths", "oil_flow_report", "simulate_oil_flow",
 ]
