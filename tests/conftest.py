@@ -12,10 +12,12 @@ import os
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")        # for small matrices a second thread only gets in the way
 
+import json
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -67,6 +69,24 @@ def built_book(tmp_path_factory):
         report = "\n".join(warnings or [answer.stderr[-4000:]])
         pytest.fail(f"the book does not build without warnings:\n{report}", pytrace=False)
     return out / "book" / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def fresh_results(tmp_path_factory):
+    """``fresh_results("ppca")``: what `python -m gplvm_edu.ppca` finds on the papers' real data, computed once."""
+    if not os.environ.get("GPLVM_EDU_DATA"):
+        pytest.skip("GPLVM_EDU_DATA does not name the folder of the papers' real data (appendix B)")
+    folder = tmp_path_factory.mktemp("results")
+
+    @cache
+    def compute(name):
+        path = folder / f"{name}.json"
+        write = [sys.executable, "-m", f"gplvm_edu.{name}", str(path)]
+        answer = subprocess.run(write, capture_output=True, text=True, timeout=1200)
+        assert answer.returncode == 0, answer.stderr[-2000:]
+        return json.loads(path.read_text())
+
+    return compute
 
 
 @pytest.fixture(scope="session")

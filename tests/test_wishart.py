@@ -1,5 +1,4 @@
 """Chapter 4: Wishart processes and probabilistic kernel PCA, each claim computed a second way."""
-import json
 from pathlib import Path
 
 import numpy as np
@@ -889,17 +888,3 @@ def test_kernel_factor_analysis_climbs_and_has_kernel_pca_as_its_special_case():
         values.append(_factor_likelihood(S, X, psi))
         X, psi = _factor_step(S, X, psi)
     assert np.all(np.diff(values) > -1e-10)
-
-
-# --- the paper's figure on the real data ---------------------------------------------------------------------
-
-@pytest.mark.real
-def test_the_stored_figures_of_the_real_oil_flow_are_fresh():
-    from gplvm_edu.wishart.__main__ import results
-    stored, fresh = json.loads((BOOK / "results" / "wishart.json").read_text()), results()
-    assert stored["starts"].keys() == fresh["starts"].keys()
-    for name, row in fresh["starts"].items():
-        for key, values in row.items():
-            assert_allclose(stored["starts"][name][key], values, rtol=1e-3, atol=2e-5, err_msg=f"{name}: run make real")
-    for key in ("noise_variance", "eigenvalues", "errors of linear PCA", "errors of kernel PCA"):
-        assert_allclose(stored[key], fresh[key], rtol=1e-3, err_msg=f"{key}: run make real")
