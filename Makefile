@@ -8,7 +8,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 LAB_READY := $(VENV)/.ready-lab
 TEST_READY := $(VENV)/.ready-test
 # Topics with figures on the papers' real data: `python -m gplvm_edu.NAME FILE` writes them. `make real` runs each.
-RESULTS := datasets ppca wishart gplvm proximity
+RESULTS := datasets ppca wishart gplvm proximity gtm gtm_variants
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test slow real results book notebooks screenshot bench bench-peers lint clean distclean browser

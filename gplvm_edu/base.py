@@ -3,7 +3,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-HANDLE_MISSING = ("PPCA", "FactorAnalysis")
+HANDLE_MISSING = ("PPCA", "FactorAnalysis", "GTM", "DiscreteGTM")
 
 
 class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -37,7 +37,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if missing.any() and not self.allows_missing:
             raise ValueError(
                 f"Input Y contains NaN in {missing.sum()} of {Y.size} entries, and {type(self).__name__} needs "
-                f"complete data. {' and '.join(HANDLE_MISSING)} integrate missing values out: use one of them, or "
+                f"complete data. {', '.join(HANDLE_MISSING)} integrate missing values out: use one of them, or "
                 "fill the gaps first with PPCA().fit(Y).impute(Y) (chapter 1, \"Missing values\")."
             )
         return Y

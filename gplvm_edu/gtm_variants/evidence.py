@@ -1,0 +1,186 @@
+"""How stiff should the sheet be? The evidence, alpha and beta from their own equations, and what Laplace leaves out."""
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gtm import log_densities, log_evidence, responsibilities, solve_weights, squared_error, weighted_sums
+
+ALPHA_RANGE = (1e-8, 1e8)       # in units of one over the variance of the data
+
+
+class BayesianState(NamedTuple):
+    """One iterate: weights (D, M), precision, alpha, gamma, log evidence (`value`), log likelihood, passes."""
+
+    weights: np.ndarray
+    precision: float
+    alpha: float
+    n_effective: float
+    value: float
+    log_likelihood: float
+    sweeps: float
+
+
+def effective_parameters(Phi, counts, precision, alpha, n_outputs):
+    r"""How many of the D M weights the data determine; the prior holds the rest.
+
+    .. math:: \gamma = D \sum_{j=1}^M \frac{\lambda_j - \alpha}{\lambda_j}, \qquad
+              \lambda_j \text{ eigenvalues of } \beta \Phi^\top G \Phi + \alpha I
+
+    Parameters
+    ----------
+    Phi : ndarray (K, M)
+    counts : ndarray (K, 1)
+    precision, alpha : float
+    n_outputs : int
+        D.
+
+    Returns
+    -------
+    float
+        Between 0 and D M.
+
+    Notes
+    -----
+    Costs O(K M^2 + M^3). Chapter 10, equation (10.26); Bishop, Svensén and Williams (1998), equation (38), whose sum
+    runs over all D M eigenvalues of A: D times those of one block.
+
+    Examples
+    --------
+    >>> effective_parameters(np.eye(2), np.array([[3.0], [0.0]]), 1.0, 1.0, n_outputs=2)     # one weight is seen
+    1.5
+    """
+    beta, M = precision, Phi.shape[1]
+    lam = np.linalg.eigvalsh(beta * Phi.T @ (counts * Phi) + alpha * np.eye(M))
+    return float(n_outputs * np.sum((lam - alpha) / lam))                        # (10.26)
+
+
+def re_estimate(n_effective, weights, squared_error, n_entries):
+    r"""alpha and beta where the evidence is stationary, the weights held fixed.
+
+    .. math:: \alpha = \frac{\gamma}{\|W\|^2}, \qquad
+              \beta = \frac{ND - \gamma}{\sum_{in} R_{in} \|y_n - m_i\|^2}
+
+    Parameters
+    ----------
+    n_effective : float
+        gamma.
+    weights : ndarray (D, M)
+    squared_error : float
+    n_entries : int
+        N D.
+
+    Returns
+    -------
+    alpha, precision : float
+
+    Notes
+    -----
+    Chapter 10, equation (10.27); Bishop, Svensén and Williams (1998), equations (36) and (37).
+
+    Examples
+    --------
+    >>> re_estimate(2.0, np.array([[1.0, 1.0]]), 4.0, 10)
+    (1.0, 2.0)
+    """
+    gamma, size = n_effective, max(float(np.sum(weights**2)), 1e-300)
+    left = max(n_entries - gamma, 1.0)
+    return gamma / size, left / squared_error                                    # (10.27)
+
+
+def approximate_hessian(Phi, counts, precision, alpha, n_outputs):
+    r"""Curvature of minus the penalised log likelihood, the responsibilities held fixed: one block for each row of W.
+
+    .. math:: A \approx I_D \otimes (\beta \Phi^\top G \Phi + \alpha I)
+
+    Notes
+    -----
+    Weights in the order of ``W.ravel()``. Chapter 10, equation (10.25); the paper speaks of columns of W.
+
+    Examples
+    --------
+    >>> approximate_hessian(np.ones((1, 1)), np.array([[3.0]]), 2.0, 1.0, n_outputs=2)
+    array([[7., 0.],
+           [0., 7.]])
+    """
+    block = precision * Phi.T @ (counts * Phi) + alpha * np.eye(Phi.shape[1])
+    return np.kron(np.eye(n_outputs), block)                                     # (10.25)
+
+
+def exact_hessian(Y, Phi, weights, precision, alpha):
+    r"""The same curvature with everything in it: the responsibilities move when the weights do.
+
+    .. math:: A = I_D \otimes (\beta \Phi^\top G \Phi + \alpha I)
+              - \beta^2 \sum_n \mathrm{Cov}_{i \sim R_n} \big[ (y_n - m_i) \otimes \phi_i \big]
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+    Phi : ndarray (K, M); weights : ndarray (D, M); precision, alpha : float
+
+    Returns
+    -------
+    ndarray (D M, D M)
+
+    Notes
+    -----
+    Costs O(N K (D M)^2), for small problems only. The covariance is positive semi-definite, so the approximation is
+    never smaller. Chapter 10, equation (10.28).
+
+    Examples
+    --------
+    >>> Y, Phi, W = np.array([[-1.0], [1.0]]), np.eye(2), np.array([[-1.0, 1.0]])
+    >>> R, _ = responsibilities(log_densities(Y, Phi @ W.T, 1.0))
+    >>> approximate = approximate_hessian(Phi, R.sum(axis=1, keepdims=True), 1.0, 0.1, 1)
+    >>> bool(np.linalg.det(exact_hessian(Y, Phi, W, 1.0, 0.1)) < np.linalg.det(approximate))
+    True
+    """
+    m, beta = Phi @ weights.T, precision
+    R, _ = responsibilities(log_densities(Y, m, beta))
+    A = approximate_hessian(Phi, R.sum(axis=1, keepdims=True), beta, alpha, Y.shape[1])
+    for n, y in enumerate(Y):
+        g = np.einsum("kd,km->kdm", y - m, Phi).reshape(len(Phi), -1)            # (K, D M)
+        mean = R[:, n] @ g
+        A -= beta**2 * (g.T @ (R[:, n, None] * g) - np.outer(mean, mean))        # (10.28)
+    return A
+
+
+def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise_floor=0.0):
+    """Generator of `BayesianState`: a step of EM for the weights, then alpha and beta anew, the start included.
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        Centred, complete.
+    Phi : ndarray (K, M)
+    weights : ndarray (D, M); precision, alpha : float
+        Where to start.
+    max_iter : int
+    noise_floor : float
+
+    Notes
+    -----
+    The evidence usually climbs; since three updates take turns at approximations of it, nothing promises so. Chapter
+    10, equations (10.24) to (10.27), with (9.7) and (9.12).
+
+    Examples
+    --------
+    >>> Y = np.array([[-1.0, 1.0], [0.0, -1.0], [1.0, 0.5], [0.1, -0.5]])
+    >>> *_, last = bayesian_iterates(Y, np.eye(2), np.eye(2), 1.0, max_iter=50)
+    >>> 0 < last.n_effective < 4, last.alpha > 0
+    (True, True)
+    """
+    W, beta, (N, D) = weights, precision, Y.shape
+    squares, low, high = np.sum(Y**2), *np.array(ALPHA_RANGE) / max(np.mean(Y**2), 1e-300)
+    for iteration in range(max_iter + 1):
+        R, log_density = responsibilities(log_densities(Y, Phi @ W.T, beta))
+        counts, sums = weighted_sums(R, Y)
+        value, gamma = float(np.sum(log_density)), effective_parameters(Phi, counts, beta, alpha, D)
+        evidence = log_evidence(Phi, counts, W, beta, alpha, value)              # (10.24)
+        yield BayesianState(W, beta, alpha, gamma, evidence, value, float(iteration))
+        if iteration == max_iter:
+            return
+        W = solve_weights(Phi, counts, sums, alpha / beta)                       # (9.12)
+        error = max(squared_error(squares, Phi @ W.T, counts, sums), N * D * noise_floor, 1e-300)
+        gamma = effective_parameters(Phi, counts, beta, alpha, D)                # (10.26)
+        alpha, beta = re_estimate(gamma, W, error, N * D)                        # (10.27)
+        alpha = float(np.clip(alpha, low, high))
