@@ -8,7 +8,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 LAB_READY := $(VENV)/.ready-lab
 TEST_READY := $(VENV)/.ready-test
 # Topics with figures on the papers' real data: `python -m gplvm_edu.NAME FILE` writes them. `make real` runs each.
-RESULTS := datasets ppca wishart gplvm proximity gtm gtm_variants
+RESULTS := datasets ppca wishart gplvm proximity gtm gtm_variants ivm noise tsne variational prediction
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test slow real results book notebooks screenshot bench bench-peers lint clean distclean browser
@@ -22,7 +22,7 @@ help:
 	@echo "make notebooks      run the notebooks and store their outputs          (NB=01_ppca for one)"
 	@echo "make screenshot     the README's picture of the live first chapter"
 	@echo "make bench          benchmarks, as ratios inside one run"
-	@echo "make bench-peers    GPy and GPflow beside ours, where they are installed"
+	@echo "make bench-peers    GPy, GPflow and ugtm beside ours, where they are installed"
 	@echo "make lint           ruff"
 	@echo "make clean          remove what was built; 'make distclean' removes $(VENV) too"
 	@echo "PYTHON=python3.12   which Python makes $(VENV) (3.11 or later)"
@@ -91,7 +91,7 @@ bench: $(TEST_READY)
 	  echo "== $$script"; $(PY) $$script || exit 1; done
 
 bench-peers: $(TEST_READY)
-	$(PY) tests/bench_gplvm.py peers
+	@for topic in gplvm gtm variational; do echo "== $$topic"; $(PY) tests/bench_$$topic.py peers || true; done
 
 # ---------------------------------------------------------------- the book
 book: $(TEST_READY)

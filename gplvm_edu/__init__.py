@@ -9,14 +9,19 @@ from .gtm_variants import (
     SemiLinearGTM,
     magnification_factors,
 )
+from .ivm import SparseGPLVM
 from .ppca import PPCA, DualPPCA, FactorAnalysis
+from .prediction import GenerativeClassifier
 from .proximity import Isomap, MetricMDS, NonMetricMDS, SammonMapping
+from .tsne import TSNE, TSNEPriorGPLVM
 from .unify import ClassicalMDS, KernelPCA, MinorComponents
+from .variational import BayesianGPLVM
 from .wishart import ProbabilisticKernelPCA
 
 __version__ = "0.1.0"
 __all__ = [
-    "GPLVM", "GTM", "PPCA", "BatchSOM", "BayesianGTM", "ClassicalMDS", "DiscreteGTM", "DualPPCA", "FactorAnalysis",
-    "GaussianProcessGTM", "Isomap", "KernelPCA", "ManifoldAlignedGTM", "MetricMDS", "MinorComponents", "NonMetricMDS",
-    "ProbabilisticKernelPCA", "SammonMapping", "SemiLinearGTM", "magnification_factors",
+    "GPLVM", "GTM", "PPCA", "TSNE", "BatchSOM", "BayesianGPLVM", "BayesianGTM", "ClassicalMDS", "DiscreteGTM",
+    "DualPPCA", "FactorAnalysis", "GaussianProcessGTM", "GenerativeClassifier", "Isomap", "KernelPCA",
+    "ManifoldAlignedGTM", "MetricMDS", "MinorComponents", "NonMetricMDS", "ProbabilisticKernelPCA", "SammonMapping",
+    "SemiLinearGTM", "SparseGPLVM", "TSNEPriorGPLVM", "magnification_factors",
 ]

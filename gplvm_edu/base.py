@@ -3,7 +3,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-HANDLE_MISSING = ("PPCA", "FactorAnalysis", "GTM", "DiscreteGTM")
+HANDLE_MISSING = ("PPCA", "FactorAnalysis", "GTM", "DiscreteGTM", "SparseGPLVM", "BayesianGPLVM")
 
 
 class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -4,6 +4,7 @@ import io
 import re
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -68,6 +69,7 @@ def references(markdown):
     return LABEL.findall(re.sub(r"\$\$.*?\$\$", "", without_code(markdown), flags=re.DOTALL))
 
 
+@cache
 def cells(path, kind):
     return [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
 

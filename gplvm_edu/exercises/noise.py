@@ -1,0 +1,137 @@
+"""Checkers of chapter 8. Each compares an answer with a second way to the same number."""
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import norm
+
+from ..kernels import RBF
+from ..noise import Gaussian, Ordinal, Probit, adf_posterior, ep_posterior, sites
+from . import checker
+
+CASES = [(1.0, 0.3, 0.7), (-1.0, 1.5, 2.0), (1.0, -2.5, 0.2)]          # label, mean and variance of f
+
+
+def _tilted(likelihood, mean, variance):
+    """ln Z, g and nu by adding up the tilted density on a fine grid."""
+    z = np.linspace(-12, 12, 20_001)
+    weights = likelihood(mean + np.sqrt(variance) * z) * norm.pdf(z)
+    Z = weights.sum() * (z[1] - z[0])
+    first = weights @ z / weights.sum()
+    second = weights @ (z - first) ** 2 / weights.sum()
+    return np.log(Z), first / np.sqrt(variance), (1 - second) / variance
+
+
+@checker("noise.1")
+def probit_derivatives(function):
+    """function(y, mean, variance): g and nu of a probit observation, (8.12) and (8.13)."""
+    for y, mean, variance in CASES:
+        _, g, nu = _tilted(lambda f, y=y: ndtr(y * f), mean, variance)
+        mine = [float(part) for part in function(y, mean, variance)]
+        if np.allclose(mine, (g, nu), rtol=1e-6):
+            continue
+        if np.isclose(mine[0], g, rtol=1e-6):
+            return f"g is right. nu should be {nu:.5f} at y = {y:g}, mean {mean}, variance {variance}; yours is " \
+                   f"{mine[1]:.5f}."
+        if np.isclose(abs(mine[0]), abs(g), rtol=1e-6):
+            return "g has the sign of the label: a 1 pulls f up, a -1 pulls it down."
+        return f"At y = {y:g}, mean {mean}, variance {variance}, adding up the tilted density gives g = {g:.5f} and " \
+               f"nu = {nu:.5f}; yours are {mine[0]:.5f} and {mine[1]:.5f}."
+    far = [float(part) for part in function(-1.0, 60.0, 0.0)]
+    if not np.allclose(far, (-60.016657, 0.999723), rtol=1e-5):
+        return f"Right in the middle, but sixty deviations out it returns {far}: divide densities in logarithms, or " \
+               "use scipy.special.erfcx."
+    return None
+
+
+@checker("noise.2")
+def site_of_an_observation(function):
+    """function(g, nu, mean, variance): the site's mean and precision, (8.7) and (8.8)."""
+    for y, mean, variance in CASES:
+        g, nu = Probit(0.0).derivatives(y, mean, variance)
+        m, beta = sites(g, nu, mean, variance)
+        mine = [float(part) for part in function(float(g), float(nu), mean, variance)]
+        if np.allclose(mine, (m, beta)):
+            continue
+        if np.allclose(mine[::-1], (m, beta)):
+            return "Both are right, but in the other order: first the mean m, then the precision beta."
+        if np.isclose(mine[1], nu):
+            return "nu is the precision that the observation adds to a prior of its own variance; the site's own is " \
+                   "larger. Match 1 / variance + beta to the new precision."
+        whole = 1 / (variance - nu * variance**2)
+        return f"Precisions of prior and site must add up to {whole:.4f}; yours make {1 / variance + mine[1]:.4f}."
+    return None
+
+
+@checker("noise.3")
+def with_the_cavity(function):
+    """function(K, y, noise): mean and covariance by filtering, with the moments BEFORE each inclusion."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (6, 1))
+    K, y = RBF(2.0, 1.0)(X) + 1e-9 * np.eye(6), np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    right = adf_posterior(K, y, Probit(0.0))
+    mean, covariance = function(K, y, Probit(0.0))
+    if np.allclose(mean, right.mean) and np.allclose(covariance, right.covariance):
+        return None
+    exact = K @ np.linalg.solve(K + 0.5 * np.eye(6), y)
+    if np.allclose(function(K, y, Gaussian(0.5, mean=0.0))[0], exact):
+        return "Gaussian noise comes out exactly, and yet the labels do not: is g taken before anything has moved?"
+    return "With Gaussian noise it should be the exact posterior, and it isn't: in which order do mean and " \
+           "covariance change, and what do g and nu look at?"
+
+
+@checker("noise.4")
+def the_sharpest_label(answer):
+    """The largest precision that the site of a probit observation can have."""
+    value = float(answer)
+    if np.isclose(value, 1.0):
+        return None
+    if np.isinf(value):
+        return "However great the surprise, nu stays below 1 / (1 + variance). Put that into (8.7)."
+    return "A label is the sign of f plus noise of variance 1. How much could be learnt if the sum itself were seen?"
+
+
+@checker("noise.5")
+def bias_of_a_share(function):
+    """function(share, variance): the bias that gives p(y = 1) = share when f is N(0, variance)."""
+    for share, variance in ((0.1, 1.0), (0.5, 2.0), (0.93, 0.3)):
+        b = float(function(share, variance))
+        found = ndtr(b / np.sqrt(1 + variance))
+        if not np.isclose(found, share, atol=1e-6):
+            if np.isclose(b, ndtri(share)):
+                return "That is right for f = 0 exactly; f varies, and washes the probability out. See (8.11)."
+            return f"With your bias the share of ones is {found:.3f} instead of {share}."
+    return None
+
+
+@checker("noise.6")
+def middle_level(function):
+    """function(lower, upper, mean, variance): ln Z of an ordinal observation between two cuts, safe in the tails."""
+    for lower, upper, mean, variance in ((-1.0, 0.5, 0.2, 1.0), (0.0, 2.0, -1.0, 0.5), (-2.0, -1.0, 3.0, 0.1)):
+        value = float(function(lower, upper, mean, variance))
+        expected = float(Ordinal(cuts=[lower, upper]).log_partition(1.0, mean, variance))
+        if not np.isclose(value, expected, rtol=1e-7):
+            return f"Between {lower} and {upper}, mean {mean}, variance {variance}: {expected:.5f} is right, yours " \
+                   f"is {value:.5f}."
+    for mean in (-50.0, 50.0):
+        value = float(function(0.0, 1.0, mean, 0.0))
+        expected = float(Ordinal(cuts=[0.0, 1.0]).log_partition(1.0, mean, 0.0))
+        if not np.isclose(value, expected, rtol=1e-7):
+            return f"At mean {mean:g} it returns {value}: one of the tails cancels. Mirror the interval, so that " \
+                   "both ends lie below 0, and subtract in logarithms."
+    return None
+
+
+@checker("noise.7")
+def two_orders(answer):
+    """Two orders of the chapter's labels whose filtered log evidences differ by more than 0.05."""
+    first, second = (np.asarray(order, int) for order in answer)
+    X = np.linspace(-2, 2, 12)[:, None]
+    K = RBF(9.0, 2.0)(X) + 1e-8 * np.eye(12)
+    y = np.where(np.sin(2.2 * X[:, 0]) > 0, 1.0, -1.0)
+    if sorted(first) != list(range(12)) or sorted(second) != list(range(12)):
+        return "Each order must contain the numbers 0 to 11 once."
+    values = [adf_posterior(K, y, Probit(0.0), order).log_evidence for order in (first, second)]
+    *_, last = ep_posterior(K, y, Probit(0.0))
+    if abs(values[0] - values[1]) > 0.05:
+        return None
+    return f"They give {values[0]:.3f} and {values[1]:.3f} (expectation propagation: {last.log_evidence:.3f}). Try " \
+           "random orders, a few dozen of them."

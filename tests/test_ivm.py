@@ -1,0 +1,854 @@
+"""Chapter 7: the sparse GP-LVM. Selection, the active set's likelihood, inactive points, Algorithm 1, the estimator."""
+import warnings
+
+import nbformat
+import numpy as np
+import pytest
+from gplvm_widgets.explorer import Explorer
+from gplvm_widgets.ivm import CORRECTED, PRINTED, explore_ivm, scale_curve, scene, variance_grid
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from sklearn.utils.estimator_checks import check_estimator
+
+from gplvm_edu.base import expected_failed_checks
+from gplvm_edu.datasets import simulate_oil_flow
+from gplvm_edu.exercises import check
+from gplvm_edu.gplvm import Mapping, factorise, point_log_likelihood, predict, value_and_gradients
+from gplvm_edu.ivm import (
+    Sites,
+    SparseGPLVM,
+    active_log_likelihood,
+    climb_active,
+    entropy_reductions,
+    inactive_log_likelihood,
+    ivm_select,
+    latent_moments,
+    likelier_places,
+    model_of,
+    nearest_rows,
+    outer_step,
+    place_inactive,
+    printed_active_log_likelihood,
+    select_steps,
+    sites_of,
+    sparse_iterates,
+    sparse_mapping,
+    split_noise,
+    total_log_likelihood,
+    values_at_active_places,
+)
+from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White, gp_posterior
+from gplvm_edu.linalg import centre
+from gplvm_edu.metrics import nearest_neighbour_errors
+from gplvm_edu.noise import Gaussian, Ordinal, PerColumn, Probit, adf_posterior
+from gplvm_edu.optimise import check_gradient
+
+quick = settings(deadline=None, max_examples=25)
+KERNELS = [RBF(1.3, 0.7) + Bias(0.2), MLP(1.0, 2.0, 3.0), Linear(0.8) + Bias(0.1), RBF(1.0, [0.5, 2.0]) + Linear(0.3),
+           Matern32(1.0, 0.5) * RBF(1.0, 0.2), RBF(1.0, 0.8) + White(0.15)]
+any_kernel = st.sampled_from(range(len(KERNELS)))
+any_seed = st.integers(0, 10**6)
+
+
+def problem(seed=0, N=12, D=3, q=2, missing=0.0):
+    rng = np.random.default_rng(seed)
+    Y = centre(rng.standard_normal((N, D)) @ np.triu(np.ones((D, D))))[0]
+    X = rng.standard_normal((N, q))
+    gaps = rng.random((N, D)) < missing
+    gaps[np.arange(N), rng.integers(D, size=N)] = False                # something is seen in every row
+    return np.where(gaps, np.nan, Y), X
+
+
+def binary(seed=0, N=12, D=3):
+    Y, X = problem(seed, N, D)
+    return np.where(Y > 0, 1.0, -1.0), X
+
+
+def noises(D):
+    return {"spherical": Gaussian(0.2), "each column": Gaussian(np.linspace(0.1, 0.5, D)), "probit": Probit(0.1),
+            "mixed": PerColumn([Gaussian(0.3, mean=0.0)] * (D - 1) + [Probit(0.0)])}
+
+
+def data_for(name, seed, N=12, D=3, missing=0.0):
+    Y, X = problem(seed, N, D, missing=missing)
+    sign = np.where(np.isnan(Y), np.nan, np.where(Y > 0, 1.0, -1.0))
+    if name == "probit":
+        return sign, X
+    return (np.column_stack([Y[:, :-1], sign[:, -1]]), X) if name == "mixed" else (Y, X)
+
+
+# --- selection -----------------------------------------------------------------------------------------------
+
+def brute_force_entropy(K, chosen, noise_variance):
+    """Entropy of the posterior over f at all points, one output, once the chosen rows were seen: by determinants."""
+    N = len(K)
+    B = np.zeros(N)
+    B[chosen] = 1.0 / noise_variance
+    return 0.5 * N * np.log(2 * np.pi * np.e) + 0.5 * (
+        np.linalg.slogdet(K)[1] - np.linalg.slogdet(np.eye(N) + np.sqrt(B)[:, None] * K * np.sqrt(B))[1])
+
+
+@pytest.mark.oracle
+@given(any_seed, any_kernel, st.integers(1, 4))
+@quick
+def test_the_order_of_selection_is_that_of_brute_force_entropies(seed, which, D):
+    Y, X = problem(seed, N=9, D=D)
+    kernel, noise = KERNELS[which], Gaussian(0.2)
+    K = kernel(X) + 1e-9 * np.eye(9)
+    chosen = []
+    for choice in select_steps(Y, X, kernel, noise, 6):
+        now = brute_force_entropy(K, chosen, 0.2)
+        offers = np.array([-np.inf if n in chosen else D * (now - brute_force_entropy(K, [*chosen, n], 0.2))
+                           for n in range(9)])
+        assert_allclose(choice.gains, offers, rtol=1e-5, atol=1e-6)
+        assert offers[choice.index] > offers.max() - 1e-6
+        chosen.append(choice.index)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["spherical", "each column", "probit", "mixed"])
+@given(any_seed, any_kernel, st.sampled_from([0.0, 0.3]))
+@settings(deadline=None, max_examples=10)
+def test_the_triangular_matrices_are_those_of_the_active_set(name, seed, which, missing):
+    kernel, noise = KERNELS[which], noises(3)[name]
+    Y, X = data_for(name, seed, missing=missing)
+    chosen = ivm_select(Y, X, kernel, noise, 7)
+    I = chosen.active
+    assert len(set(I)) == 7
+    K, cross = kernel(X[I]), kernel(X[I], X)
+    cross[np.arange(7), I] = np.diag(K)
+    for group, (L, M) in enumerate(zip(chosen.L, chosen.M, strict=True)):
+        seen = chosen.precisions[:, group] > 0
+        block = np.ix_(seen, seen)
+        expected = K[block] + np.diag(1.0 / chosen.precisions[seen, group])
+        assert_allclose((L @ L.T)[block], expected, rtol=1e-7, atol=1e-9)
+        assert_allclose((L @ M)[seen], cross[seen], rtol=1e-6, atol=1e-8)
+    if missing == 0.0:
+        assert np.all(chosen.precisions > 0)
+    else:
+        assert_array_equal(chosen.precisions == 0, np.isnan(Y[I]))
+
+
+@pytest.mark.identity
+@given(any_seed, st.sampled_from([0.0, 0.3]))
+@quick
+def test_one_column_stands_for_all_when_the_noise_is_spherical(seed, missing):
+    Y, X = problem(seed, missing=missing)
+    nearly = Gaussian(0.2 * (1 + 1e-13 * np.arange(3)))               # the same noise, but not known to be shared
+    fast, slow = (ivm_select(Y, X, KERNELS[0], noise, 6) for noise in (Gaussian(0.2), nearly))
+    assert_array_equal(fast.active, slow.active)
+    assert_allclose(fast.gains, slow.gains, rtol=1e-9)
+    assert_allclose(fast.log_evidence, slow.log_evidence, rtol=1e-8)
+    one, three = sparse_mapping(fast, X, KERNELS[0], Gaussian(0.2)), sparse_mapping(slow, X, KERNELS[0], nearly)
+    assert_allclose(one.A, three.A, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.identity
+def test_with_spherical_noise_the_order_is_largest_variance_first_and_never_looks_at_the_data():
+    Y, X = problem(3, N=15)
+    first = ivm_select(Y, X, KERNELS[0], Gaussian(0.1), 8).active
+    assert_array_equal(first, ivm_select(100 * Y[::-1], X, KERNELS[0], Gaussian(0.1), 8).active)
+    for i in range(1, 8):
+        _, variance = gp_posterior(KERNELS[0], X[first[:i]], Y[first[:i]], X, noise_variance=0.1)
+        variance[first[:i]] = -1.0
+        assert variance[first[i]] > variance.max() - 1e-9
+
+
+@pytest.mark.identity
+def test_the_noise_in_the_kernel_or_beside_it_gives_one_order_but_other_gains():
+    Y, X = problem(4, N=15)
+    smooth, white = split_noise(KERNELS[-1])
+    beside = ivm_select(Y, X, smooth, Gaussian(white), 8)
+    inside = [ivm_select(Y, X, KERNELS[-1], Gaussian(v), 8) for v in (1e-4, 1e-6)]
+    for one in inside:
+        assert_array_equal(beside.active, one.active)
+    rise = inside[1].gains - inside[0].gains                          # err L11: -1/2 ln of a vanishing noise, D times
+    assert_allclose(rise, 1.5 * np.log(100.0), rtol=1e-2)
+
+
+@pytest.mark.identity
+@given(any_seed, any_kernel)
+@quick
+def test_selection_of_all_points_is_the_full_gaussian_process(seed, which):
+    Y, X = problem(seed, N=14)
+    kernel, s2 = KERNELS[which], 0.3
+    smooth = split_noise(kernel)[0] if which == 5 else kernel
+    mapping = sparse_mapping(ivm_select(Y, X, smooth, Gaussian(s2), 14), X, smooth, Gaussian(s2))
+    X_new = np.random.default_rng(seed).standard_normal((5, 2))
+    mean, variance = latent_moments(mapping, X_new)
+    full_mean, full_variance = gp_posterior(smooth, X, Y, X_new, noise_variance=s2)
+    assert_allclose(mean, full_mean, rtol=1e-8, atol=1e-8)
+    assert_allclose(variance[:, 0], full_variance, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["each column", "probit", "mixed"])
+def test_selection_of_all_points_is_assumed_density_filtering_in_that_order(name):
+    kernel, noise = KERNELS[0], noises(3)[name]
+    Y, X = data_for(name, 5, N=8)
+    chosen = ivm_select(Y, X, kernel, noise, 8)
+    mapping = sparse_mapping(chosen, X, kernel, noise)
+    mean, variance = latent_moments(mapping, X)
+    for d in range(3):
+        reference = adf_posterior(kernel(X), Y[:, d], noise.column(d), order=chosen.active)
+        assert_allclose(mean[:, d], reference.mean, rtol=1e-6, atol=1e-8)
+        assert_allclose(variance[:, d], np.diag(reference.covariance), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_the_evidence_collected_on_the_way_is_that_of_the_active_rows():
+    Y, X = problem(6)
+    chosen = ivm_select(Y, X, KERNELS[0], Gaussian([0.2, 0.1, 0.4]), 5)
+    K = KERNELS[0](X[chosen.active])
+    expected = sum(multivariate_normal(cov=K + s2 * np.eye(5)).logpdf(Y[chosen.active, d])
+                   for d, s2 in enumerate((0.2, 0.1, 0.4)))
+    assert_allclose(chosen.log_evidence, expected, rtol=1e-9)
+
+
+@pytest.mark.identity
+def test_entropy_reduction_of_gaussian_noise_is_half_the_log_of_one_plus_signal_to_noise():
+    variance = np.array([[0.5], [2.0], [0.0]])
+    gains = entropy_reductions(1.0 / (variance + 0.1), variance)
+    assert_allclose(gains, 0.5 * np.log1p(variance[:, 0] / 0.1), rtol=1e-10)
+
+
+# --- the active set ------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(any_seed, any_kernel, st.integers(1, 4))
+@quick
+def test_the_active_likelihood_is_the_brute_force_gaussian_and_chapter_5s(seed, which, D):
+    Y, X = problem(seed, N=8, D=D)
+    kernel = KERNELS[which] + White(0.1)
+    ours = active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel, "gaussian")
+    theirs = value_and_gradients(Y, X, kernel, "gaussian")
+    for a, b in zip(ours, theirs, strict=True):
+        assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+    assert_allclose(active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel)[0],
+                    multivariate_normal(cov=kernel(X)).logpdf(Y.T).sum(), rtol=1e-8)
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("name", ["spherical", "each column", "probit", "mixed"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_gradient_of_the_active_likelihood_with_frozen_sites(name, missing, kernel):
+    Y, X = data_for(name, 7, missing=missing)
+    chosen = ivm_select(Y, X, kernel, noises(3)[name], 6)
+    sites, start, moving = sites_of(chosen), X[chosen.active], kernel.copy()
+
+    def objective(x):
+        moving.theta = x[start.size:]
+        value, dX, dtheta = active_log_likelihood(sites, x[:start.size].reshape(start.shape), moving, "gaussian")
+        return value, np.concatenate([dX.ravel(), dtheta])
+
+    assert check_gradient(objective, np.concatenate([start.ravel(), kernel.theta])) < 1e-6
+
+
+@pytest.mark.identity
+def test_a_missing_entry_is_a_row_deleted_from_that_column_and_a_very_large_variance_agrees():
+    Y, X = problem(8, N=6)
+    kernel = KERNELS[0] + White(0.1)
+    variances = np.full((6, 3), 0.2)
+    variances[2, 1] = np.inf
+    value = active_log_likelihood(Sites(np.where(np.isinf(variances), 0.0, Y), variances), X, kernel)[0]
+    K, keep = kernel(X) + 0.2 * np.eye(6), [0, 1, 3, 4, 5]
+    expected = multivariate_normal(cov=K).logpdf(Y[:, [0, 2]].T).sum()
+    expected += multivariate_normal(cov=K[np.ix_(keep, keep)]).logpdf(Y[keep, 1])
+    assert_allclose(value, expected, rtol=1e-9)
+
+
+@pytest.mark.identity
+def test_equation_11_as_printed_charges_for_one_output_only():
+    Y, X = problem(9, N=8)
+    K = (KERNELS[0] + White(0.1))(X)
+    right = multivariate_normal(cov=K).logpdf(Y.T).sum()
+    printed = printed_active_log_likelihood(Y, K)
+    by_hand = -1.5 * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(K)[1] - 0.5 * np.trace(np.linalg.solve(K, Y @ Y.T))
+    assert_allclose(printed, by_hand, rtol=1e-9)
+    assert_allclose(right - printed, -0.5 * 21 * np.log(2 * np.pi) - np.linalg.slogdet(K)[1], rtol=1e-9)
+
+
+def test_climbing_can_hold_the_positions_and_never_loses():
+    Y, X = problem(10)
+    kernel, sites = KERNELS[0] + White(0.1), Sites(Y, np.zeros((12, 1)))
+    before = active_log_likelihood(sites, X, kernel)[0]
+    for optimise_active in (True, False):
+        X_new, fitted, n_evaluations = climb_active(sites, X, kernel, None, optimise_active, max_iter=8)
+        assert active_log_likelihood(sites, X_new, fitted)[0] > before and n_evaluations > 8
+        assert np.array_equal(X_new, X) == (not optimise_active)
+    assert kernel == KERNELS[0] + White(0.1)
+
+
+# --- inactive points -----------------------------------------------------------------------------------------
+
+def mapped(name, kernel, missing=0.0, seed=11):
+    Y, X = data_for(name, seed, missing=missing)
+    noise = noises(3)[name]
+    return Y, X, sparse_mapping(ivm_select(Y, X, kernel, noise, 6), X, kernel, noise)
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("name", ["spherical", "each column", "probit", "mixed"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_gradient_of_an_inactive_points_log_likelihood(name, missing, kernel):
+    Y, X, mapping = mapped(name, kernel, missing)
+    for row in (0, 5):
+        def objective(x, y=Y[row:row + 1]):
+            values, gradients = inactive_log_likelihood(mapping, y, x[None], "gaussian")
+            return values[0], gradients[0]
+
+        assert check_gradient(objective, np.array([0.4, -0.7])) < 1e-6
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", KERNELS[:5], ids=repr)
+def test_with_gaussian_noise_it_is_chapter_5s_projection_onto_the_active_rows(kernel):
+    Y, X, mapping = mapped("spherical", kernel)
+    chosen = ivm_select(Y, X, kernel, Gaussian(0.2), 6).active
+    noisy = kernel + White(0.2)
+    L, A, jitter = factorise(Y[chosen], noisy(X[chosen]))
+    full = Mapping(noisy, X[chosen], L, A, jitter)
+    ours = inactive_log_likelihood(mapping, Y, X + 0.1, "gaussian")
+    theirs = point_log_likelihood(full, Y, X + 0.1, "gaussian")
+    assert_allclose(ours[0], theirs[0], rtol=1e-7)
+    assert_allclose(ours[1], theirs[1], rtol=1e-6, atol=1e-7)
+    assert_allclose(latent_moments(mapping, X)[0], predict(full, X)[0], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.identity
+def test_an_inactive_points_log_likelihood_is_a_ratio_of_joint_likelihoods_with_its_own_white_noise():
+    Y, X = problem(12)
+    kernel = RBF(1.2, 0.8) + White(0.25)
+    f_kernel, noise = model_of(kernel)
+    chosen = ivm_select(Y, X, f_kernel, noise, 6)
+    I, j = chosen.active, np.setdiff1d(np.arange(12), chosen.active)[0]
+    value = inactive_log_likelihood(sparse_mapping(chosen, X, f_kernel, noise), Y[[j]], X[[j]])[0][0]
+    together, alone = kernel(X[[*I, j]]), kernel(X[I])
+    expected = multivariate_normal(cov=together).logpdf(Y[[*I, j]].T).sum()
+    expected -= multivariate_normal(cov=alone).logpdf(Y[I].T).sum()
+    assert_allclose(value, expected, rtol=1e-8)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["spherical", "probit", "mixed"])
+def test_points_are_placed_at_once_as_each_would_be_alone(name):
+    Y, X, mapping = mapped(name, KERNELS[0], missing=0.2)
+    together, values = place_inactive(mapping, Y, X, "gaussian", 200, tolerance=1e-6)
+    before = inactive_log_likelihood(mapping, Y, X, "gaussian")[0]
+    assert np.all(values >= before - 1e-12)
+    for n in (0, 4, 11):
+        alone, value = place_inactive(mapping, Y[[n]], X[[n]], "gaussian", 200, tolerance=1e-6)
+        assert_allclose(alone[0], together[n], atol=1e-6)
+        assert_allclose(value[0], values[n], rtol=1e-8)
+
+
+def test_rows_in_small_blocks_are_the_rows_in_one(monkeypatch):
+    Y, X, mapping = mapped("mixed", KERNELS[0])
+    whole = place_inactive(mapping, Y, X, "gaussian", 10)
+    monkeypatch.setattr("gplvm_edu.ivm.mapping.BLOCK", 40)
+    blocks = place_inactive(mapping, Y, X, "gaussian", 10)
+    assert_allclose(whole[0], blocks[0], atol=1e-7)
+
+
+@pytest.mark.identity
+def test_nearest_rows_are_those_of_the_entries_both_have():
+    Y, _ = problem(13, missing=0.3)
+    new = np.where(np.random.default_rng(1).random((4, 3)) < 0.3, np.nan, Y[:4] + 0.1)
+    new[:, 0] = 0.3
+    found = nearest_rows(new, Y, 3)
+    for n, y in enumerate(new):
+        distance = [np.nanmean((y - row) ** 2) if np.isfinite(y - row).any() else np.inf for row in Y]
+        assert_allclose(np.array(distance)[found[n]], np.sort(distance)[:3], rtol=1e-9)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["spherical", "each column", "probit", "mixed"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name, missing):
+    Y, X, mapping = mapped(name, KERNELS[0], missing)
+    table = np.column_stack([inactive_log_likelihood(mapping, Y, np.tile(place, (12, 1)))[0] for place in mapping.X])
+    assert_allclose(values_at_active_places(mapping, Y), table, rtol=1e-7, atol=1e-8)
+    for prior in ("gaussian", None):
+        begin = likelier_places(mapping, Y, X, prior)
+        own, best = (inactive_log_likelihood(mapping, Y, Z, prior)[0] for Z in (X, begin))
+        penalty = 0.5 * np.sum(mapping.X**2, axis=1) if prior else 0.0
+        assert_allclose(best, np.maximum(own, (table - penalty).max(axis=1)), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_a_variance_for_each_row_is_used_where_rows_look_for_a_place():
+    Y, X = problem(19)
+    noise = Gaussian(np.linspace(0.1, 0.9, 12)[:, None])
+    mapping = sparse_mapping(ivm_select(Y, X, KERNELS[0], noise, 6), X, KERNELS[0], noise)
+    rows = np.array([7, 2])
+    table = values_at_active_places(mapping, Y[rows], rows)
+    expected = np.column_stack([inactive_log_likelihood(mapping, Y[rows], np.tile(place, (2, 1)), rows=rows)[0]
+                                for place in mapping.X])
+    assert_allclose(table, expected, rtol=1e-8)
+
+
+# --- Algorithm 1 ---------------------------------------------------------------------------------------------
+
+def test_the_algorithm_moves_everybody_and_raises_the_objective():
+    oil = simulate_oil_flow(120, random_state=0)
+    Y = centre(oil.data)[0]
+    start = np.random.default_rng(0).standard_normal((120, 2))
+    kernel = RBF(0.1, 1.0) + Bias(0.1) + White(0.01)
+    states = list(sparse_iterates(Y, start, kernel, n_active=30, n_outer=4))
+    assert len(states) == 5 and states[-1].value > states[0].value + 100
+    assert np.all(np.any(states[-1].X != start, axis=1))
+    assert states[0].kernel == kernel != states[-1].kernel and states[4].n_evaluations > states[1].n_evaluations > 0
+    last = states[-1]
+    f_kernel, noise = model_of(last.kernel)
+    again = ivm_select(Y, last.X, f_kernel, noise, 30)
+    assert len(np.intersect1d(again.active, last.selection.active)) >= 15      # the rest has moved since
+    assert_allclose(total_log_likelihood(Y, last.X, last.selection, last.mapping), last.value, rtol=1e-10)
+
+
+@pytest.mark.identity
+def test_with_all_points_active_the_objective_is_the_full_likelihood():
+    Y, X = problem(14)
+    kernel = KERNELS[0] + White(0.2)
+    state = outer_step(Y, X, kernel, n_active=12, n_steps=4)
+    expected = value_and_gradients(Y, state.X, state.kernel)[0]
+    assert_allclose(state.value, expected, rtol=1e-8)
+
+
+@pytest.mark.identity
+def test_active_rows_stay_where_they_are_while_the_rest_is_placed():
+    Y, X = problem(15, N=20)
+    state = outer_step(Y, X, KERNELS[0] + White(0.2), n_active=8, n_steps=0)
+    moved = np.any(state.X != X, axis=1)
+    assert not moved[state.selection.active].any() and moved.sum() == 12
+    assert state.kernel == KERNELS[0] + White(0.2)
+
+
+def test_a_point_is_better_placed_after_its_turn_than_before():
+    Y, X = problem(16, N=20)
+    state = outer_step(Y, X, KERNELS[0] + White(0.2), n_active=8, n_steps=0)
+    rest = np.setdiff1d(np.arange(20), state.selection.active)
+    before, after = (inactive_log_likelihood(state.mapping, Y[rest], Z[rest])[0] for Z in (X, state.X))
+    assert np.all(after >= before)
+
+
+# --- the estimator -------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def oil():
+    return simulate_oil_flow(150, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(oil):
+    return SparseGPLVM(n_active=40, n_outer=5).fit(oil.data[:120])
+
+
+def test_it_sorts_the_phases_of_the_pipe_better_than_a_plane(fitted, oil):
+    start = SparseGPLVM(n_active=40, n_outer=0).fit(oil.data[:120]).embedding_
+    flat, bent = (nearest_neighbour_errors(X, oil.target[:120]) for X in (start, fitted.embedding_))
+    assert bent < 0.7 * flat
+    assert fitted.n_active_ == len(fitted.active_) == 40 and len(fitted.history_) == 6
+    assert_allclose(fitted.noise_.variance, fitted.kernel_["white"].variance, rtol=1e-3)
+
+
+def test_new_rows_land_where_they_decode_to_themselves(fitted, oil):
+    new = oil.data[120:]
+    decoded, X = fitted.reconstruct(new)
+    assert X.shape == (30, 2) and np.sqrt(np.mean((decoded - new) ** 2)) < 0.2
+    assert_allclose(fitted.transform(new), X, atol=1e-12)
+    assert_allclose(fitted.inverse_transform(X), decoded)
+    mean, deviation = fitted.inverse_transform(X, return_std=True)
+    assert mean.shape == (30, 12) and deviation.shape == (30,)
+    more = fitted.project(new, n_restarts=12)[1]
+    assert np.all(more >= fitted.project(new, n_restarts=3)[1] - 1e-6)
+
+
+def test_removed_values_are_filled_in_better_than_by_the_mean(fitted, oil):
+    new, rng = oil.data[120:], np.random.default_rng(0)
+    gaps = rng.random(new.shape) < 0.25
+    gaps[:, 0] = False
+    filled, _ = fitted.reconstruct(np.where(gaps, np.nan, new), n_restarts=8)
+    ours, mean = ((guess - new)[gaps] for guess in (filled, np.tile(oil.data[:120].mean(axis=0), (30, 1))))
+    assert np.mean(ours**2) < 0.5 * np.mean(mean**2)
+
+
+def test_score_samples_tells_familiar_from_strange_and_a_gap_from_a_value(fitted, oil):
+    strange = np.random.default_rng(0).permuted(oil.data, axis=0)[120:]
+    assert np.median(fitted.score_samples(oil.data[120:])) > np.median(fitted.score_samples(strange)) + 1
+    assert fitted.score(oil.data[120:]) == np.mean(fitted.score_samples(oil.data[120:]))
+    one_column = np.full((1, 12), np.nan)
+    one_column[0, 3] = oil.data[130, 3]
+    assert np.isfinite(fitted.score_samples(one_column)).all()
+
+
+def test_the_grey_picture_is_the_variance_of_the_map(fitted):
+    grey = fitted.log_precision((-1, 1, -2, 2), n_grid=5)
+    _, deviation = fitted.inverse_transform(np.array([[0.5, -1.0]]), return_std=True)
+    assert_allclose(grey[1, 3], -2 * np.log(deviation[0]), rtol=1e-9)
+
+
+def test_samples_look_like_data(fitted, oil):
+    Y, X = fitted.sample(300, random_state=0)
+    assert Y.shape == (300, 12) and X.shape == (300, 2)
+    assert np.abs(Y.mean(axis=0) - oil.data.mean(axis=0)).max() < 0.6
+
+
+@pytest.mark.parametrize("noise", [None, Gaussian(0.01), Gaussian(np.full(12, 0.01))], ids=repr)
+def test_data_with_holes_can_be_fitted_and_filled(oil, noise):
+    rng = np.random.default_rng(0)
+    gaps = rng.random((60, 12)) < 0.2
+    Y = oil.data[:60]
+    model = SparseGPLVM(n_active=20, n_outer=3, noise=noise).fit(np.where(gaps, np.nan, Y))
+    filled = model.inverse_transform(model.embedding_)
+    mean = np.nanmean(np.where(gaps, np.nan, Y), axis=0)
+    assert np.mean((filled - Y)[gaps] ** 2) < 0.6 * np.mean((mean - Y)[gaps] ** 2)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["spherical", "each column", "mixed"])
+def test_a_column_of_nothing_but_gaps_changes_nothing(name):
+    Y, X = data_for(name, 17)
+    empty = np.column_stack([np.full(12, np.nan), Y])
+    before, kernel = noises(3)[name], KERNELS[0]
+    after = before
+    if name != "spherical":
+        after = (PerColumn([Probit(0.0), *before.models]) if name == "mixed" else
+                 Gaussian(np.append(0.7, before.variance)))
+    a, b = ivm_select(Y, X, kernel, before, 6), ivm_select(empty, X, kernel, after, 6)
+    assert_array_equal(a.active, b.active)
+    assert_allclose(a.log_evidence, b.log_evidence, rtol=1e-9)
+    moments = [latent_moments(sparse_mapping(c, X, kernel, n), X + 0.1) for c, n in ((a, before), (b, after))]
+    assert_allclose(moments[1][0][:, 1:], moments[0][0], rtol=1e-7, atol=1e-9)
+    assert_allclose(moments[1][0][:, 0], 0.0, atol=1e-12)                    # of the empty column the prior is left
+
+
+@pytest.mark.parametrize("noise, D", [(Probit(), 8), (Ordinal(3), 8), ([Gaussian(0.1)] * 4 + [Probit()] * 4, 8)],
+                         ids=["probit", "ordinal", "mixed"])
+def test_other_noise_models_are_fitted_and_predict_in_their_own_terms(noise, D):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (60, 1))
+    F = np.sin(X * rng.uniform(0.5, 1.5, D) + rng.uniform(0, 6, D)) * 2
+    if isinstance(noise, list):
+        Y = np.column_stack([F[:, :4], np.where(F[:, 4:] > 0, 1.0, -1.0)])
+    else:
+        Y = np.where(F > 0, 1.0, -1.0) if isinstance(noise, Probit) else np.digitize(F, [-0.7, 0.7]).astype(float)
+    model = SparseGPLVM(1, n_active=20, n_outer=3, noise=noise).fit(Y[:50])
+    expected, _ = model.reconstruct(Y[50:])
+    assert np.isfinite(expected).all() and np.isfinite(model.history_).all() and expected.shape == (10, D)
+    binary = expected[:, 4:] if isinstance(noise, list) else expected
+    if not isinstance(noise, Ordinal):
+        assert np.all((binary >= 0) & (binary <= 1))
+        truth = Y[50:, -binary.shape[1]:] > 0
+        assert np.mean((binary > 0.5) != truth) < 0.25
+    else:
+        assert np.mean(np.abs(expected - Y[50:])) < 0.6
+
+
+def test_noise_for_each_entry_is_fitted_but_not_asked_about_new_rows():
+    Y, _ = problem(18, N=15)
+    model = SparseGPLVM(n_active=6, n_outer=2, noise=Gaussian(np.full((15, 3), 0.2))).fit(Y)
+    assert np.isfinite(model.log_likelihood_)
+    with pytest.raises(ValueError, match="variance for each row"):
+        model.transform(Y)
+
+
+def test_an_interrupted_fit_leaves_a_usable_estimator(oil):
+    class Impatient(SparseGPLVM):
+        def iterates(self, Y):
+            for step, state in enumerate(super().iterates(Y)):
+                if step == 2:
+                    raise KeyboardInterrupt
+                yield state
+
+    model = Impatient(n_active=20)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(oil.data[:60])
+    assert len(model.history_) == 2 and np.isfinite(model.transform(oil.data[60:62])).all()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model", [SparseGPLVM(n_active=10, n_outer=1), SparseGPLVM(1, 5, 1, noise=Gaussian(0.1))],
+                         ids=["noise of the kernel", "noise of its own"])
+@pytest.mark.filterwarnings("ignore:Skipping check check_array_api")
+def test_the_scikit_learn_contract(model):
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_fits_end_finite(seed):
+    rng = np.random.default_rng(seed)
+    N, D = rng.integers(3, 61), rng.integers(1, 40)
+    Y = 10.0 ** rng.uniform(-6, 6) * rng.standard_normal((N, D))
+    if rng.random() < 0.4:
+        Y[rng.integers(N, size=N // 2)] = Y[0]                        # duplicated rows
+    if rng.random() < 0.4:
+        Y[:, rng.integers(D, size=D // 2 + 1)] = rng.standard_normal()        # constant columns
+    if rng.random() < 0.3:
+        Y[1:, 1:][rng.random((N - 1, D - 1)) < 0.2] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SparseGPLVM(n_active=int(rng.integers(1, 30)), n_outer=2, latent_prior=["gaussian", None][seed % 2],
+                            optimizer=["scg", "l-bfgs"][seed // 2 % 2], random_state=seed).fit(Y)
+    assert np.isfinite(model.embedding_).all() and np.isfinite(model.kernel_.theta).all()
+    assert np.isfinite(model.history_).all() and model.n_active_ == min(model.n_active, N)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+GOOD = np.random.default_rng(0).standard_normal((20, 5))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("model, says", [
+    (SparseGPLVM(kernel="rbf"), "must be a kernel of gplvm_edu.kernels"),
+    (SparseGPLVM(kernel=RBF()), "has no white noise"), (SparseGPLVM(kernel=White()), "nothing but white noise"),
+    (SparseGPLVM(n_active=0), "n_active must be a whole number of at least 1"),
+    (SparseGPLVM(n_active=2.5), "n_active must be"), (SparseGPLVM(n_outer=-1), "n_outer must be"),
+    (SparseGPLVM(n_steps=True), "n_steps must be"), (SparseGPLVM(latent_prior="flat"), "latent_prior must be"),
+    (SparseGPLVM(noise="probit"), "noise must be a noise model"), (SparseGPLVM(noise=Probit()), "Probit noise needs"),
+    (SparseGPLVM(noise=[Gaussian(0.1)] * 3), "3 noise models"), (SparseGPLVM(init="magic"), "no init 'magic'"),
+    (SparseGPLVM(optimizer="adam"), "no method 'adam'"), (SparseGPLVM(0), "whole number"),
+    (SparseGPLVM(20), "too many"),
+], ids=repr)
+def test_bad_parameters_get_a_clear_error(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.fit(GOOD)
+
+
+@pytest.mark.bad_input
+def test_bad_data_gets_a_clear_error():
+    no_row, no_column = GOOD.copy(), GOOD.copy()
+    no_row[3], no_column[:, 2] = np.nan, np.nan
+    for Y, says in [(GOOD[0], "Expected 2D"), (GOOD[:1], "1 sample"), (np.where(GOOD > 2, np.inf, GOOD), "inf"),
+                    ([["a", "b"]] * 5, "could not convert"), (no_row, "row 3"), (no_column, "column 2")]:
+        with pytest.raises(ValueError, match=says):
+            SparseGPLVM(n_outer=1).fit(Y)
+    model = SparseGPLVM(n_active=5, n_outer=1).fit(GOOD)
+    with pytest.raises(ValueError, match="2 latent dimensions"):
+        model.inverse_transform(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="no observed entry"):
+        model.transform(np.full((1, 5), np.nan))
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def select_by_hand(K, noise_variance, n_active):
+    covariance, order = K.copy(), []
+    for _ in range(n_active):
+        variance = np.diag(covariance).copy()
+        variance[order] = -1.0
+        order.append(int(np.argmax(variance)))
+        s = covariance[:, order[-1]]
+        covariance = covariance - np.outer(s, s) / (s[order[-1]] + noise_variance)
+    return order
+
+
+def include_by_hand(mean, covariance, n, y, noise_variance, factor=1.0):
+    s = covariance[:, n]
+    nu = 1.0 / (s[n] + noise_variance)
+    return mean + nu * (y - mean[n]) * s, covariance - factor * nu * np.outer(s, s)
+
+
+def evidence_by_determinant(Y, X, kernel, noise_variance, order):
+    return multivariate_normal(cov=kernel(X[order]) + noise_variance * np.eye(len(order))).logpdf(Y[order].T).sum()
+
+
+def climb_from_every_active_place(mapping, Y, X):
+    places = [X, *(np.tile(place, (len(Y), 1)) for place in mapping.X)]
+    ends = [place_inactive(mapping, Y, place) for place in places]
+    best = np.argmax([values for _, values in ends], axis=0)
+    return np.array([ends[b][0][n] for n, b in enumerate(best)])
+
+
+RIGHT = {
+    "ivm.1": lambda v, s2: -0.5 * np.log(s2 / (v + s2)), "ivm.2": include_by_hand, "ivm.3": select_by_hand,
+    "ivm.4": lambda k, X, x: 1.0 / np.linalg.inv(k(np.vstack([X, x])))[-1, -1],
+    "ivm.5": lambda d, D: 0.5 * D * (d - 1) * np.log(2 * np.pi), "ivm.6": evidence_by_determinant,
+    "ivm.7": climb_from_every_active_place,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_answers_pass_whoever_computed_them(name):
+    verdict = check(name, RIGHT[name])
+    assert verdict.passed is True, verdict
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("ivm.1", lambda v, s2: 0.5 * np.log2(1 + v / s2), "bits"), ("ivm.1", lambda v, s2: np.log(1 + v / s2), "HALF"),
+    ("ivm.1", lambda v, s2: -0.5 * np.log(1 + v / s2), "sign"), ("ivm.1", lambda v, s2: v, "should be"),
+    ("ivm.2", lambda m, C, n, y, s2: (m, C), "residual"),
+    ("ivm.2", lambda *given: include_by_hand(*given, factor=2.0), "outer product"),
+    ("ivm.3", lambda K, s2, d: np.zeros(d, int), "twice"), ("ivm.3", lambda K, s2, d: np.arange(d), "order"),
+    ("ivm.3", lambda K, s2, d: np.arange(2), "indices"),
+    ("ivm.4", lambda k, X, x: RIGHT["ivm.4"](k, X, x) - 0.3, "noise of its own"),
+    ("ivm.4", lambda *_: 0.0, "should be"),
+    ("ivm.5", lambda d, D: -RIGHT["ivm.5"](d, D), "other way"), ("ivm.5", lambda d, D: 0.0, "should be"),
+    ("ivm.6", lambda *_: 0.0, "BEFORE"), ("ivm.7", lambda m, Y, X: X, "nearest hill"),
+    ("ivm.7", lambda m, Y, X: np.zeros_like(X), "worse off"),
+    ("ivm.7", lambda m, Y, X: place_inactive(m, Y, X)[0], "nearest hill"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    assert hint in check(name, answer).message
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_ivm(n_points=100, n_active=12)
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("chosen", [
+    dict(data="oil flow", kernel="RBF", noise=0.1, start="pca", n_active=12, n_points=100, included=4),
+    dict(data="digits", kernel="MLP", noise=0.01, start="kernel_pca", n_active=8, n_points=150, included=8,
+         formula=PRINTED),
+    dict(data="oil flow", kernel="MLP", noise=0.3, start="random", n_active=5, n_points=100, included=40),
+], ids=lambda s: f"{s['data']}-{s['kernel']}")
+def test_the_code_shown_computes_what_the_panel_shows(explorer, chosen, capsys):
+    explorer.set(**chosen)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    now = scene(*(chosen[name] for name in ("data", "kernel", "noise", "start", "n_active", "n_points")))
+    included = min(chosen["included"], chosen["n_active"])
+    assert_array_equal(scope["selection"].active, now.selection.active)
+    assert_allclose(scope["selection"].gains, now.selection.gains, rtol=1e-9)
+    values, best = scale_curve(now, included, explorer.settings["formula"])
+    assert_allclose(scope["values"], values, rtol=1e-9)
+    said, titles = capsys.readouterr().out, [axes.get_title(loc="left") for axes in explorer._figure.axes]
+    assert f"best scale: {best:.3g}" in said and any(f"best scale {best:.2g}" in title for title in titles)
+    assert any(f"{scope['errors']} errors" in title for title in titles)
+    assert any(f"{now.selection.gains[:included].sum():.0f} nats" in title for title in titles)
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(included=7), dict(noise=0.01), dict(kernel="MLP"), dict(start="random"), dict(n_active=20),
+                   dict(n_points=150), dict(formula=PRINTED), dict(data="digits")):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_a_click_into_the_map_includes_one_more_and_the_arrows_go_back(explorer):
+    axes = next(a for a in explorer._figure.axes if a.get_gid() == "entropy")
+    place = axes.transAxes.transform([0.5, 0.5]) / explorer._figure.bbox.size
+    explorer.picture.pointer = [*place, 1]
+    assert explorer.settings["included"] == 6
+    explorer.picture.arrow = [-1, 0, 1]
+    assert explorer.settings["included"] == 5
+    explorer.picture.arrow = [50, 0, 2]
+    assert explorer.settings["included"] == 12                        # there are no more
+
+
+@pytest.mark.widget
+def test_the_entropy_map_shows_at_a_points_place_what_the_point_offers():
+    now = scene("oil flow", "RBF", 0.1, "pca", 12, 100)
+    variance, extent = variance_grid(now, 5)
+    _, noise = model_of(now.kernel)
+    side = np.linspace(extent[0], extent[1], len(variance))
+    n = int(np.argmin(np.where(np.isfinite(now.offers[5]), 0.0, np.inf)))
+    near = variance[np.argmin(np.abs(side - now.X[n, 1])), np.argmin(np.abs(side - now.X[n, 0]))]
+    assert abs(6 * np.log1p(near / noise.variance) - now.offers[5, n]) < 0.15 * now.offers[5].max()
+
+
+@pytest.mark.widget
+def test_run_goes_through_the_passes_and_then_the_full_model(explorer):
+    explorer.run_now()
+    run = explorer._state
+    assert len(run.errors) == 11 and len(run.full[0]) > 20 and run.full[0][0] == run.errors[0]
+    assert np.all(np.diff(run.seconds) > 0) and explorer.progress.value > 0.5
+    explorer.set(included=3)                                          # stepping through leaves the run alone
+    assert explorer._state is run
+    explorer.scrubber.value = 0
+    assert len(explorer._state.errors) == 1
+    explorer.set(noise=0.3)
+    assert explorer._state is None
+
+
+@pytest.mark.widget
+def test_the_answers_of_the_questions_are_true(explorer):
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+    names = ("data", "kernel", "noise", "start", "n_active", "n_points")
+    now, quiet = (scene(*(dict(question.before, **question.after)[name] for name in names))
+                  for question in explorer.questions[:2])
+    first, second = now.X[now.selection.active[:2]]
+    distances = np.linalg.norm(now.X - first, axis=1)
+    assert np.linalg.norm(second - first) > np.percentile(distances, 80)
+    assert now.selection.gains[-1] < 0.5 * now.selection.gains[0]
+    assert quiet.selection.gains[-1] / quiet.selection.gains[0] > now.selection.gains[-1] / now.selection.gains[0]
+    right, printed = (scale_curve(now, 30, formula)[1] for formula in (CORRECTED, PRINTED))
+    assert 10 < printed / right < 14
+
+
+@pytest.fixture(scope="module")
+def page(lab):
+    """The explorer alone in JupyterLab."""
+    cells = ["from gplvm_widgets.ivm import explore_ivm", "explore_ivm(n_points=100)"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, lab.root / "ivm.ipynb")
+    with lab.open("ivm.ipynb", folder="") as opened:
+        opened.run_all()
+        opened.show(".gplvm-explorer")
+        yield opened
+
+
+@pytest.mark.browser
+def test_in_jupyterlab_a_click_includes_a_point_the_slider_moves_and_run_runs(page, screenshots):
+    start = page.picture_at_rest()
+    page.click_picture(0.2, 0.3)                                      # the entropy map is at the upper left
+    clicked = page.wait_for_new_picture(start)
+    page.slider("included").press("ArrowRight", times=3)
+    page.wait_for_new_picture(clicked)
+    there = page.picture_at_rest()
+    page.click("Run")
+    page.wait_until(lambda: page.picture() not in (None, there), 30, "the first picture of the run")
+    page.wait_until(lambda: page.progress() >= 0.6, 60, "the full model's turn")
+    page.click("Stop")
+    page.picture_at_rest()
+    page.screenshot_around(".gplvm-explorer", screenshots / "explore_ivm.png")
+    assert page.error_box() == "" and page.errors() == []
+
+
+# --- the papers' figures -------------------------------------------------------------------------------------
+
+@pytest.mark.real
+def test_oil_1000_makes_at_most_the_papers_errors_in_the_median_of_six_starts(fresh_results):
+    fresh = fresh_results("ivm")
+    for name, printed in (("RBF", 24), ("MLP", 14)):
+        row = fresh["oil"][name]
+        assert len(row["errors"]) == 6 and row["median"] == np.median(row["errors"]) <= printed, name
+    assert fresh["oil"]["RBF"]["median"] < fresh["oil, as printed"]["RBF"]["median"] <= 24
+
+
+@pytest.mark.real
+def test_many_steps_on_the_active_set_spoil_the_picture(fresh_results):
+    fresh = fresh_results("ivm")
+    assert fresh["steps, as printed"]["200"]["median"] > 1.5 * fresh["oil, as printed"]["RBF"]["median"]
+
+
+@pytest.mark.real
+def test_usps_digits_make_a_third_of_pcas_errors(fresh_results):
+    usps = fresh_results("ivm")["usps"]
+    assert len(usps["RBF"]) == len(usps["MLP"]) == 3
+    assert np.median(usps["RBF"]) <= 0.36 and np.median(usps["MLP"]) <= 0.33
+
+
+@pytest.mark.real
+def test_the_larger_active_set_is_nearer_to_the_full_model(fresh_results):
+    cost = fresh_results("ivm")["cost of sparsity"]
+    assert cost["d = 25"]["held_out"] < cost["d = 100"]["held_out"]
+    assert cost["d = 25"]["log_likelihood"] < cost["d = 200"]["log_likelihood"]

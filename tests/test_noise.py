@@ -1,0 +1,880 @@
+"""Chapter 8: noise models, their sites, assumed density filtering and expectation propagation, missing values."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import multivariate_normal, norm
+
+from gplvm_edu.datasets import load_digits
+from gplvm_edu.exercises import check
+from gplvm_edu.ivm import SparseGPLVM, ivm_select
+from gplvm_edu.kernels import RBF, gp_log_marginal_likelihood, gp_posterior
+from gplvm_edu.noise import (
+    Gaussian,
+    Noise,
+    Ordinal,
+    PerColumn,
+    Probit,
+    adf_posterior,
+    binary_images,
+    ep_evidence,
+    ep_posterior,
+    inverse_mills,
+    match_moments,
+    pixel_scores,
+    predict_latent,
+    probit_terms,
+    remove_pixels,
+    site_posterior,
+    sites,
+    two_point_probability,
+)
+from gplvm_edu.optimise import check_gradient
+
+quick = settings(deadline=None, max_examples=25)
+NAN = np.nan
+CUTS = np.array([-1.2, -0.2, 0.1, 2.0])
+NOISES = [Gaussian(0.3, mean=0.4), Probit(bias=-0.3), Ordinal(cuts=CUTS), Ordinal(cuts=CUTS, scale=0.3)]
+LABELS = [(-2.0, 0.3, 5.0), (-1.0, 1.0), range(5), range(5)]
+
+
+# --- a second way to the same numbers: trapezoids on a fine grid, in logarithms -------------------------------
+
+def log_difference(a, b):
+    """ln(exp(a) - exp(b))."""
+    return a + np.log1p(-np.exp(np.minimum(b - a, 0.0)))
+
+
+def log_likelihood(noise, y, f):
+    """ln p(y | f) written out again, from scipy's logarithm of the normal distribution."""
+    if isinstance(noise, Gaussian):
+        return norm.logpdf(y, f + noise.mean, np.sqrt(noise.variance))
+    if isinstance(noise, Probit):
+        return log_ndtr(y * (f + noise.bias))
+    edges = np.concatenate([[-np.inf], noise.cuts, [np.inf]])
+    h, low = ((edges[int(y) + k] - f) / noise.scale for k in (1, 0))
+    mirrored = h + low > 0
+    return log_difference(log_ndtr(np.where(mirrored, -low, h)), log_ndtr(np.where(mirrored, -h, low)))
+
+
+def quadrature(noise, y, mean, variance, n_points=4_001):
+    """ln Z, g and nu from the integrals themselves; the trapezoid rule is exact to rounding for such integrands."""
+    wide = np.linspace(-60, 60, 24_001)
+    scale = np.sqrt(variance)
+    tilted = log_likelihood(noise, y, mean + scale * wide) - 0.5 * wide**2
+    inside = wide[tilted > tilted.max() - 60]
+    z = np.linspace(inside[0], inside[-1], n_points)
+    step = z[1] - z[0]
+    log_terms = log_likelihood(noise, y, mean + scale * z) - 0.5 * z**2 - 0.5 * np.log(2 * np.pi)
+    log_Z = logsumexp(log_terms) + np.log(step)
+    weights = np.exp(log_terms + np.log(step) - log_Z)
+    first = weights @ z
+    second = weights @ (z - first) ** 2
+    return log_Z, first / scale, (1.0 - second) / variance
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("k", range(len(NOISES)), ids=lambda k: repr(NOISES[k]))
+@pytest.mark.parametrize("variance", [1e-2, 0.5, 1.0, 30.0])
+def test_partition_function_and_derivatives_are_those_of_quadrature_to_1e_8_also_at_forty_deviations(k, variance):
+    noise = NOISES[k]
+    spread = np.sqrt(variance + (noise.variance if k == 0 else 1.0 if k == 1 else float(noise.scale) ** 2))
+    for z in (-40.0, -12.0, -3.0, -0.4, 0.0, 1.0, 5.0, 20.0, 40.0):
+        for y in LABELS[k]:
+            mean = z * spread
+            log_Z, g, nu = noise.evaluate(np.array(float(y)), np.array(mean), np.array(variance))
+            expected = quadrature(noise, y, mean, variance)
+            assert_allclose(log_Z, expected[0], rtol=1e-8, atol=1e-8)
+            assert_allclose(g, expected[1], rtol=1e-8, atol=1e-8)
+            assert_allclose(nu, expected[2], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("variance", [0.0, 1.0, 1e4])
+def test_nothing_overflows_at_forty_thousand_deviations_and_the_site_keeps_a_legal_precision(variance):
+    with np.errstate(all="raise", under="ignore"):
+        for noise, labels in zip(NOISES, LABELS, strict=True):
+            for y in labels:
+                mean = np.array([-4e4, -400.0, -40.0, 0.0, 40.0, 400.0, 4e4])
+                log_Z, g, nu = noise.evaluate(np.full(7, float(y)), mean, np.full(7, variance))
+                assert np.isfinite(log_Z).all() and np.isfinite(g).all() and (nu >= 0).all()
+                m, beta = sites(g, nu, mean, np.full(7, variance))
+                assert np.isfinite(m).all() and np.isfinite(beta).all() and (beta >= 0).all()
+                assert (nu * variance < 1).all()
+
+
+@pytest.mark.gradient
+@given(st.integers(0, 3), st.floats(-3, 3), st.floats(0.05, 5), st.integers(0, 4))
+@quick
+def test_g_and_nu_are_the_derivatives_of_the_log_partition_function(k, mean, variance, which):
+    noise, y = NOISES[k], float(LABELS[k][which % len(LABELS[k])])
+
+    def value_and_gradient(x):
+        log_Z, g, nu = noise.evaluate(y, x[0], x[1])
+        return float(log_Z), np.array([g, 0.5 * (g**2 - nu)])
+
+    assert check_gradient(value_and_gradient, np.array([mean, variance])) < 1e-7
+
+
+@pytest.mark.identity
+@given(st.floats(-49.9, 8.0))
+@quick
+def test_the_inverse_mills_ratio_is_density_over_distribution(u):
+    rho, excess = inverse_mills(u)
+    assert_allclose(rho, np.exp(norm.logpdf(u) - norm.logcdf(u)), rtol=1e-10)
+    assert_allclose(excess, u + rho, atol=0)
+
+
+@pytest.mark.identity
+def test_the_series_of_the_far_tail_joins_the_formula_without_a_step():
+    left, right = inverse_mills(np.array([-50.0 - 1e-9, -50.0 + 1e-9]))[1]
+    assert_allclose(left, right, rtol=1e-10)
+    assert np.all(np.diff(inverse_mills(-np.logspace(0, 8, 200))[1]) < 0)
+
+
+@pytest.mark.identity
+@given(st.floats(-8, 8), st.floats(0.01, 20), st.sampled_from([-1.0, 1.0]), st.floats(-2, 2))
+@quick
+def test_an_ordinal_of_two_levels_is_a_probit(mean, variance, y, cut):
+    ordinal, probit = Ordinal(cuts=[cut]), Probit(bias=-cut)
+    for ours, theirs in zip(ordinal.evaluate((y + 1) / 2, mean, variance), probit.evaluate(y, mean, variance),
+                            strict=True):
+        assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.integers(2, 6))
+@quick
+def test_the_levels_of_an_ordinal_exhaust_all_possibilities(seed, C):
+    rng = np.random.default_rng(seed)
+    noise = Ordinal(cuts=np.sort(rng.standard_normal(C - 1)) + 0.1 * np.arange(C - 1))
+    mean, variance = rng.standard_normal(5), rng.uniform(0.1, 3, 5)
+    each = np.stack([noise.log_partition(np.full(5, float(c)), mean, variance) for c in range(C)], axis=-1)
+    assert_allclose(np.exp(each).sum(axis=-1), 1.0, rtol=1e-12)
+    assert_allclose(np.exp(each), noise.probabilities(mean, variance), rtol=1e-10)
+    assert_allclose(noise.predict(mean, variance), np.exp(each) @ np.arange(C), rtol=1e-10)
+
+
+# --- sites -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@given(st.integers(0, 3), st.floats(-4, 4), st.floats(0.05, 5), st.integers(0, 4))
+@quick
+def test_a_gaussian_observation_of_the_site_gives_the_matched_moments(k, mean, variance, which):
+    noise, y = NOISES[k], float(LABELS[k][which % len(LABELS[k])])
+    g, nu = noise.derivatives(y, mean, variance)
+    m, beta = sites(g, nu, mean, variance)
+    after = variance / (1.0 + beta * variance)
+    assert_allclose(match_moments(g, nu, mean, variance), (after * (mean / variance + beta * m), after), rtol=1e-8)
+
+
+@pytest.mark.identity
+@given(st.floats(-4, 4), st.floats(-4, 4), st.floats(0.05, 5), st.floats(0.01, 5))
+@quick
+def test_a_gaussian_observation_is_its_own_site(y, mean, variance, noise_variance):
+    m, beta = sites(*Gaussian(noise_variance, 0.7).derivatives(y, mean, variance), mean, variance)
+    assert_allclose((m, beta), (y - 0.7, 1 / noise_variance), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.identity
+def test_the_matched_moments_are_those_of_the_tilted_density():
+    f = np.linspace(-12, 12, 40_001)
+    for noise, labels in zip(NOISES, LABELS, strict=True):
+        for y in labels:
+            density = np.exp(log_likelihood(noise, y, f)) * norm.pdf(f, 0.3, 1.2)
+            density /= density.sum()
+            expected = density @ f, density @ f**2 - (density @ f) ** 2
+            assert_allclose(match_moments(*noise.derivatives(float(y), 0.3, 1.44), 0.3, 1.44), expected, rtol=1e-6)
+
+
+# --- missing values, columns and rows --------------------------------------------------------------------------
+
+@pytest.mark.identity
+@pytest.mark.parametrize("k", range(len(NOISES)))
+def test_a_missing_entry_contributes_nothing_and_its_site_is_empty(k):
+    noise = NOISES[k]
+    Y = np.array([[LABELS[k][0], NAN], [NAN, LABELS[k][1]]], dtype=float)
+    mean, variance = np.full((2, 2), 0.3), np.full((2, 2), 0.7)
+    terms = noise.evaluate(Y, mean, variance)
+    for term in terms:
+        assert_allclose(term[np.isnan(Y)], 0.0, atol=0)
+        assert (term[~np.isnan(Y)] != 0).all()
+    m, beta = sites(terms.g, terms.nu, mean, variance)
+    assert_allclose(beta[np.isnan(Y)], 0.0, atol=0)
+    assert_allclose(m[np.isnan(Y)], 0.0, atol=0)
+    complete = noise.evaluate(np.where(np.isnan(Y), LABELS[k][0], Y), mean, variance)
+    for with_gap, without in zip(terms, complete, strict=True):
+        assert_allclose(with_gap[~np.isnan(Y)], without[~np.isnan(Y)], atol=0)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6))
+@quick
+def test_a_model_for_each_column_is_the_models_side_by_side(seed):
+    rng = np.random.default_rng(seed)
+    probit = Probit([0.1, -0.4])
+    mixed = PerColumn([Gaussian(0.2, 0.0), probit, Ordinal(cuts=CUTS), probit])
+    f = rng.standard_normal((6, 4))
+    Y = mixed.sample(f, 0)
+    Y[rng.random(Y.shape) < 0.2] = NAN
+    mean, variance = rng.standard_normal((6, 4)), rng.uniform(0.1, 2, (6, 4))
+    assert_allclose(mixed.check(Y, allow_empty=True), Y)
+    for d in range(4):
+        alone = mixed.column(d)
+        for whole, part in zip(mixed.evaluate(Y, mean, variance),
+                               alone.evaluate(Y[:, d], mean[:, d], variance[:, d]), strict=True):
+            assert_allclose(whole[:, d], part, rtol=1e-13)
+        assert_allclose(mixed.predict(mean, variance)[:, d], alone.predict(mean[:, d], variance[:, d]))
+        assert_allclose(mixed.deviation(mean, variance)[:, d], alone.deviation(mean[:, d], variance[:, d]))
+
+
+@pytest.mark.identity
+def test_a_gaussian_variance_may_belong_to_all_to_a_dimension_to_a_point_or_to_an_entry():
+    rng = np.random.default_rng(0)
+    Y, mean, variance = rng.standard_normal((3, 4, 2))
+    for v in (0.3, np.array([0.1, 0.5]), rng.uniform(0.1, 1, (4, 1)), rng.uniform(0.1, 1, (4, 2))):
+        noise = Gaussian(v, mean=0.0)
+        expected = norm.logpdf(Y, mean, np.sqrt(variance**2 + v))
+        assert_allclose(noise.log_partition(Y, mean, variance**2), expected)
+        assert_allclose(noise.rows([2, 0]).log_partition(Y[[2, 0]], mean[[2, 0]], variance[[2, 0]] ** 2),
+                        expected[[2, 0]])
+        assert noise.shared == (np.ndim(v) == 0 or np.shape(v) == (4, 1))
+    assert not Probit().shared and not Ordinal(3).shared and not PerColumn([Gaussian()]).shared
+
+
+# --- parameters ------------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+def test_started_from_data_the_prior_predicts_the_share_of_each_label():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((4000, 3)) < [0.1, 0.5, 0.95]).astype(float)
+    assert_allclose(Probit().start(Y, 2.0).predict(np.zeros(3), 2.0), Y.mean(axis=0), atol=1e-3)
+    levels = rng.choice(4, size=(4000, 2), p=[0.1, 0.2, 0.3, 0.4]).astype(float)
+    share = np.stack([(levels == c).mean(axis=0) for c in range(4)], axis=-1)
+    assert_allclose(Ordinal().start(levels, 2.0).probabilities(np.zeros(2), np.full(2, 2.0)), share, atol=1e-3)
+    assert_allclose(Gaussian().start(np.array([[1.0, NAN], [3.0, 5.0]])).mean, [2.0, 5.0])
+
+
+@pytest.mark.identity
+def test_what_was_stated_stays_and_the_original_is_never_changed():
+    Y = np.array([[0.0, 1.0], [1.0, 1.0]])
+    for noise in (Gaussian(0.1, 0.0), Probit([0.2, 0.1]), Ordinal(cuts=[0.0])):
+        assert noise.start(Y) == noise and noise.start(Y) is not noise and not noise.needs_start
+    for noise in (Gaussian(), Probit(), Ordinal(2)):
+        before = repr(noise)
+        assert noise.start(Y) != noise and repr(noise) == before and noise.needs_start
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("noise", [Gaussian(0.3, 0.1), Gaussian([0.3, 0.6, 0.2], [0.0, 1.0, -1.0]), Probit(0.3),
+                                   Probit([0.3, -0.2, 0.1]), Ordinal(cuts=CUTS), Ordinal(cuts=[0.2]),
+                                   Ordinal(cuts=[CUTS, CUTS + 1, 2 * CUTS])], ids=repr)
+def test_gradients_in_the_parameters_agree_with_differences(noise):
+    rng = np.random.default_rng(1)
+    mean, variance = rng.standard_normal((7, 3)), rng.uniform(0.2, 2.0, (7, 3))
+    Y = noise.sample(rng.standard_normal((7, 3)), 0)
+    Y[2, 1] = NAN
+
+    def value_and_gradient(theta):
+        trial = noise.with_theta(theta)
+        return np.sum(trial.log_partition(Y, mean, variance)), trial.theta_gradient(Y, mean, variance)
+
+    assert check_gradient(value_and_gradient, noise.theta) < 1e-7
+    learnt = noise.learn(Y, mean, variance)
+    assert np.sum(learnt.log_partition(Y, mean, variance)) >= np.sum(noise.log_partition(Y, mean, variance))
+
+
+@pytest.mark.identity
+def test_cut_points_are_learnt_back_from_levels():
+    rng = np.random.default_rng(0)
+    f = 2.0 * rng.standard_normal(5000)
+    true = Ordinal(cuts=[-1.5, 0.5, 2.5])
+    learnt = Ordinal(cuts=[-1.0, 0.0, 1.0]).learn(true.sample(f, rng), f, 1e-12)
+    assert_allclose(learnt.cuts, true.cuts, atol=0.15)
+
+
+@pytest.mark.identity
+def test_samples_have_the_predicted_mean_and_deviation():
+    rng = np.random.default_rng(0)
+    f = np.repeat([[0.4], [-1.0]], 60_000, axis=1)
+    for noise in NOISES:
+        y = noise.sample(f, rng)
+        y = (y + 1) / 2 if isinstance(noise, Probit) else y
+        assert_allclose(y.mean(axis=1), noise.predict(f[:, 0], np.zeros(2)), atol=0.02)
+        assert_allclose(y.std(axis=1), noise.deviation(f[:, 0], np.zeros(2)), atol=0.02)
+
+
+# --- a whole Gaussian process ----------------------------------------------------------------------------------
+
+def process(seed, N=10):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (N, 1))
+    return X, RBF(1.5, 1.0)(X) + 1e-8 * np.eye(N), rng
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.booleans())
+@quick
+def test_filtering_with_gaussian_noise_is_the_exact_process_in_any_order(seed, each_its_own):
+    X, K, rng = process(seed)
+    y = rng.standard_normal(10)
+    v = rng.uniform(0.05, 1.0, 10) if each_its_own else np.full(10, 0.2)
+    noise = Gaussian(v[:, None] if each_its_own else 0.2, mean=0.0)
+    C = K + np.diag(v)
+    posterior = adf_posterior(K, y, noise, rng.permutation(10))
+    assert_allclose(posterior.mean, K @ np.linalg.solve(C, y), atol=1e-9)
+    assert_allclose(posterior.covariance, K - K @ np.linalg.solve(C, K), atol=1e-9)
+    assert_allclose(posterior.site_means, y, atol=1e-8)
+    assert_allclose(posterior.site_precisions, 1 / v, rtol=1e-7)
+    assert_allclose(posterior.log_evidence, multivariate_normal(cov=C).logpdf(y), rtol=1e-9)
+
+
+@pytest.mark.identity
+def test_the_functions_of_chapter_2_agree_with_filtering():
+    X, K, rng = process(3)
+    y, X_new = rng.standard_normal(10), np.linspace(-3, 3, 7)[:, None]
+    kernel = RBF(1.5, 1.0)
+    posterior = adf_posterior(K, y, Gaussian(0.3, mean=0.0))
+    mean, variance = predict_latent(K, posterior, kernel(X_new, X), kernel.diag(X_new))
+    expected = gp_posterior(kernel, X, y, X_new, noise_variance=0.3)
+    assert_allclose(mean, expected[0], atol=1e-6)
+    assert_allclose(variance, expected[1], atol=1e-6)
+    assert_allclose(posterior.log_evidence, gp_log_marginal_likelihood(kernel, X, y, 0.3), atol=1e-6)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6))
+@quick
+def test_the_sites_of_filtering_give_its_posterior_back(seed):
+    _, K, rng = process(seed)
+    y = Ordinal(cuts=CUTS).sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    y[rng.random(10) < 0.2] = NAN
+    posterior = adf_posterior(K, y, Ordinal(cuts=CUTS), rng.permutation(10))
+    mean, covariance = site_posterior(K, posterior.site_means, posterior.site_precisions)
+    assert_allclose(posterior.mean, mean, atol=1e-7)
+    assert_allclose(posterior.covariance, covariance, atol=1e-7)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6))
+@quick
+def test_filtering_is_the_first_sweep_of_expectation_propagation(seed):
+    _, K, rng = process(seed)
+    y, order = Probit(0.2).sample(rng.multivariate_normal(np.zeros(10), K), rng), rng.permutation(10)
+    first = next(ep_posterior(K, y, Probit(0.2), order))
+    adf = adf_posterior(K, y, Probit(0.2), order)
+    assert_allclose(first.mean, adf.mean, atol=1e-8)
+    assert_allclose(first.covariance, adf.covariance, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_a_sweep_that_was_handed_over_stays_as_it_was():
+    _, K, rng = process(2)
+    y = Probit(0.2).sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    sweeps = ep_posterior(K, y, Probit(0.2))
+    first = next(sweeps)
+    kept = [np.array(part) for part in first]
+    next(sweeps)
+    for before, after in zip(kept, first, strict=True):
+        assert_allclose(after, before, atol=0)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.integers(0, 1))
+@quick
+def test_filtering_depends_on_the_order_and_sweeps_of_expectation_propagation_do_not(seed, k):
+    noise = (Probit(0.2), Ordinal(cuts=CUTS))[k]
+    _, K, rng = process(seed)
+    y = noise.sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    forward, backward = np.arange(10), np.arange(10)[::-1]
+    gap = np.abs(adf_posterior(K, y, noise, forward).mean - adf_posterior(K, y, noise, backward).mean).max()
+    *_, one = ep_posterior(K, y, noise, forward)
+    *_, other = ep_posterior(K, y, noise, backward)
+    assert gap > 1e-5
+    assert_allclose(one.mean, other.mean, atol=1e-6)
+    assert_allclose(one.log_evidence, other.log_evidence, atol=1e-6)
+    assert one.change <= 1e-8
+
+
+@pytest.mark.identity
+def test_a_fixed_point_of_expectation_propagation_matches_the_moments_of_every_tilted_density():
+    _, K, rng = process(5)
+    noise = Probit(0.2)
+    y = noise.sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    *_, p = ep_posterior(K, y, noise)
+    variance = np.diag(p.covariance)
+    cavity = 1 / (1 / variance - p.site_precisions)
+    cavity_mean = cavity * (p.mean / variance - p.site_precisions * p.site_means)
+    mean, matched = match_moments(*noise.derivatives(y, cavity_mean, cavity), cavity_mean, cavity)
+    assert_allclose(mean, p.mean, atol=1e-7)
+    assert_allclose(matched, variance, atol=1e-7)
+
+
+@pytest.mark.oracle
+def test_expectation_propagation_is_nearer_to_the_exact_evidence_than_filtering():
+    K = np.array([[1.0, 0.8, 0.5], [0.8, 1.0, 0.8], [0.5, 0.8, 1.0]]) * 4.0
+    y = np.array([1.0, 1.0, -1.0])
+    exact = np.log(multivariate_normal(cov=np.eye(3) + np.outer(y, y) * K).cdf(np.zeros(3)))    # an orthant
+    errors = {"adf": [], "ep": []}
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        errors["adf"].append(abs(adf_posterior(K, y, Probit(0.0), order).log_evidence - exact))
+        *_, last = ep_posterior(K, y, Probit(0.0), order)
+        errors["ep"].append(abs(last.log_evidence - exact))
+    assert max(errors["ep"]) < 0.01 and max(errors["ep"]) < min(errors["adf"])
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6))
+@quick
+def test_the_evidence_of_expectation_propagation_is_exact_for_gaussian_noise_and_any_gaps(seed):
+    _, K, rng = process(seed)
+    y = rng.standard_normal(10)
+    y[rng.random(10) < 0.3] = NAN
+    seen = ~np.isnan(y)
+    *_, p = ep_posterior(K, y, Gaussian(0.3, mean=0.1))
+    C = K[np.ix_(seen, seen)] + 0.3 * np.eye(seen.sum())
+    expected = multivariate_normal(cov=C).logpdf(y[seen] - 0.1) if seen.any() else 0.0
+    assert_allclose(p.log_evidence, expected, rtol=1e-8, atol=1e-10)
+    assert_allclose(p.mean, K[:, seen] @ np.linalg.solve(C, y[seen] - 0.1), atol=1e-8)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("noise", [Probit(0.2), Ordinal(cuts=CUTS)], ids=repr)
+def test_a_missing_observation_is_the_observation_left_out(noise):
+    _, K, rng = process(7)
+    y = noise.sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    y[[2, 6]] = NAN
+    kept = np.flatnonzero(~np.isnan(y))
+    gaps, without = adf_posterior(K, y, noise), adf_posterior(K[np.ix_(kept, kept)], y[kept], noise)
+    assert_allclose(gaps.mean[kept], without.mean, atol=1e-12)
+    assert_allclose(gaps.log_evidence, without.log_evidence, atol=1e-12)
+    nothing = adf_posterior(K, np.full(10, NAN), noise)
+    assert_allclose(nothing.mean, 0.0, atol=0)
+    assert_allclose(nothing.covariance, K, atol=0)
+
+
+@pytest.mark.gradient
+def test_at_a_fixed_point_the_evidence_moves_with_the_parameters_as_the_sum_of_log_partition_functions_does():
+    _, K, rng = process(11)
+    noise = Ordinal(cuts=[-0.8, 0.2, 1.1])
+    y = noise.sample(rng.multivariate_normal(np.zeros(10), K), rng)
+
+    def evidence_and_gradient(theta):
+        trial = noise.with_theta(theta)
+        *_, p = ep_posterior(K, y, trial, tolerance=1e-13, max_sweeps=200)
+        variance = np.diag(p.covariance)
+        cavity = 1 / (1 / variance - p.site_precisions)
+        mean = cavity * (p.mean / variance - p.site_precisions * p.site_means)
+        return p.log_evidence, trial.theta_gradient(y[:, None], mean[:, None], cavity[:, None])
+
+    assert check_gradient(evidence_and_gradient, noise.theta, step=1e-4) < 1e-5
+
+
+@pytest.mark.identity
+def test_damped_sweeps_end_where_undamped_ones_do():
+    _, K, rng = process(13)
+    y = Probit(0.2).sample(rng.multivariate_normal(np.zeros(10), K), rng)
+    *_, plain = ep_posterior(K, y, Probit(0.2))
+    *_, damped = ep_posterior(K, y, Probit(0.2), damping=0.5, max_sweeps=200)
+    assert_allclose(plain.mean, damped.mean, atol=1e-6)
+    assert_allclose(ep_evidence(K, y, Probit(0.2), plain.site_means, plain.site_precisions), plain.log_evidence)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("noise", "Y", "word"), [
+    (Probit(), [[1.0, 2.0]], "got 2 at row 0, column 1"),
+    (Probit(), [[1.0, 0.0], [-1.0, 1.0]], "both 0"),
+    (Ordinal(3), [[0.0, 3.0]], "got 3 at row 0, column 1"),
+    (Ordinal(), [[0.0, 1.5]], "got 1.5"),
+    (Ordinal(), [[0.0, -1.0]], "Number the levels from 0"),
+    (Ordinal(), [[0.0, 0.0]], "Every level in Y is 0"),
+    (Gaussian(), [[0.0, np.inf]], "infinity at row 0, column 1"),
+    (Gaussian([0.1, 0.2, 0.3]), [[0.0, 1.0]], "variance has 3 entries"),
+    (Gaussian(np.ones((3, 2))), [[0.0, 1.0]], "one for each entry"),
+    (Probit(), [[1.0, NAN], [1.0, NAN]], "column 1 of Y are missing"),
+    (Probit(), [[NAN, NAN], [1.0, 0.0]], "row 0 of Y are missing"),
+    (PerColumn([Gaussian(), Probit()]), [[1.0, 5.0]], "In columns \\[1\\]"),
+    (PerColumn([Gaussian(), Probit()]), [[1.0]], "one model"),
+])
+def test_data_outside_the_set_of_a_noise_model_are_named_with_their_place(noise, Y, word):
+    with pytest.raises(ValueError, match=word):
+        noise.check(np.array(Y))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("make", "word"), [
+    (lambda: Gaussian(0.0), "above 0"), (lambda: Gaussian(-1.0), "above 0"), (lambda: Gaussian(NAN), "finite"),
+    (lambda: Probit(np.inf), "finite"), (lambda: Ordinal(cuts=[1.0, 0.0]), "increase"),
+    (lambda: Ordinal(cuts=[1.0, 1.0]), "increase"), (lambda: Ordinal(1), "at least 2"),
+    (lambda: Ordinal(4, cuts=[0.0]), "make 2 levels"), (lambda: PerColumn([]), "one for each column"),
+    (lambda: PerColumn([Gaussian(), "probit"]), "one for each column"), (lambda: Ordinal(scale=0.0), "above 0"),
+    (lambda: Ordinal(3).log_partition(0.0, 0.0, 1.0), "still open"),
+    (lambda: Gaussian(np.ones((3, 1))).log_partition(np.zeros((2, 1)), 0.0, 1.0), "rows"),
+])
+def test_parameters_that_make_no_noise_are_refused_with_a_reason(make, word):
+    with pytest.raises(ValueError, match=word):
+        make()
+
+
+@pytest.mark.bad_input
+def test_new_rows_may_have_columns_without_any_value():
+    Y = np.array([[1.0, NAN], [0.0, NAN]])
+    assert_allclose(Probit().check(Y, allow_empty=True), [[1.0, NAN], [-1.0, NAN]])
+
+
+@pytest.mark.identity
+def test_zero_and_minus_one_are_the_same_no():
+    Y = np.array([[1.0, 0.0], [0.0, 1.0]])
+    for ours, theirs in zip(Probit(0.3).evaluate(Y, 0.4, 0.5), Probit(0.3).evaluate(2 * Y - 1, 0.4, 0.5), strict=True):
+        assert_allclose(ours, theirs, atol=0)
+    assert_allclose(Probit().check(Y), 2 * Y - 1)
+    assert isinstance(Probit(), Noise) and repr(Probit()) == "Probit(bias=None)"
+    assert probit_terms(1.0, 0.0, 0.0).log_partition == pytest.approx(np.log(0.5))
+
+
+# --- twos ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+def test_images_become_ink_by_the_mean_of_each_block():
+    grey = np.zeros((1, 16, 16))
+    grey[0, 0, 0], grey[0, 3, 2] = 0.21, 0.19                            # block means 0.0525 and 0.0475
+    ink = binary_images(grey.reshape(1, 256)).reshape(8, 8)
+    assert ink[0, 0] == 1 and ink.sum() == 1
+    assert_allclose(binary_images(np.array([[0.06, 0.04] * 32])), np.array([[1.0, 0.0] * 32]))
+
+
+@pytest.mark.identity
+def test_a_larger_share_removes_the_same_pixels_and_more():
+    Y = np.ones((6, 40))
+    removed = [remove_pixels(Y, share, random_state=3)[1] for share in (0.0, 0.2, 0.5, 1.0)]
+    assert [r.sum(axis=1).tolist() for r in removed] == [[0] * 6, [8] * 6, [20] * 6, [40] * 6]
+    assert np.all(removed[1] <= removed[2]) and len({tuple(row) for row in removed[2]}) == 6
+    seen, gone = remove_pixels(Y, 0.5, random_state=3)
+    assert_allclose(np.isnan(seen), gone)
+
+
+@pytest.mark.identity
+@given(st.floats(-1, 2), st.floats(0.05, 2))
+@quick
+def test_the_two_point_probability_is_the_ratio_of_the_densities(mean, variance):
+    one, zero = norm.pdf([1.0, 0.0], mean, np.sqrt(variance))
+    assert_allclose(two_point_probability(mean, variance), one / (one + zero), rtol=1e-8)
+
+
+@pytest.mark.identity
+def test_scores_count_removed_pixels_only():
+    truth, removed = np.array([[1.0, 0.0, 1.0]]), np.array([[True, True, False]])
+    error, loss = pixel_scores(np.array([[0.8, 0.6, 0.0]]), truth, removed)
+    assert error == 0.5 and loss == pytest.approx(-0.5 * (np.log(0.8) + np.log(0.4)))
+    assert pixel_scores(np.array([[0.8, 0.6, 0.0]]), truth, removed, cut=0.7)[0] == 0.0
+
+
+# --- in the sparse GP-LVM --------------------------------------------------------------------------------------
+
+def few_twos(n=40):
+    digits = load_digits()
+    return binary_images(digits.data[digits.target == 2] / 16)[:n]
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("noise", [Probit(0.1), Gaussian(0.2, mean=0.0), Ordinal(cuts=[0.3])], ids=repr)
+def test_a_column_of_gaps_changes_nothing(noise):
+    Y, X = few_twos()[:, 18:24], np.random.default_rng(0).standard_normal((40, 2))
+    more = np.column_stack([Y, np.full(40, NAN)])
+    without, with_gaps = (ivm_select(data, X, RBF(), noise, 12) for data in (Y, more))
+    assert np.array_equal(without.active, with_gaps.active)
+    assert_allclose(with_gaps.site_means[:, :-1], without.site_means, atol=1e-9)
+    assert_allclose(with_gaps.precisions[:, -1], 0.0, atol=0)
+    assert_allclose(with_gaps.log_evidence, without.log_evidence, rtol=1e-9)
+
+
+@pytest.mark.identity
+def test_a_binary_model_takes_either_way_of_writing_no_and_predicts_probabilities():
+    Y = few_twos()
+    models = [SparseGPLVM(n_active=15, n_outer=2, noise=Probit()).fit(data) for data in (Y, 2 * Y - 1)]
+    assert_allclose(models[0].embedding_, models[1].embedding_, atol=1e-8)
+    seen, removed = remove_pixels(Y[:5], 0.3, random_state=0)
+    p, X = models[0].reconstruct(seen)
+    assert X.shape == (5, 2) and np.all((p >= 0) & (p <= 1)) and np.isfinite(p[removed]).all()
+
+
+@pytest.mark.identity
+def test_two_ordered_levels_fit_as_a_probit_does():
+    Y = few_twos()
+    probit, ordinal = (SparseGPLVM(n_active=15, n_outer=2, noise=noise).fit(Y) for noise in (Probit(), Ordinal(2)))
+    assert_allclose(probit.embedding_, ordinal.embedding_, atol=1e-4)
+    assert_allclose(probit.log_likelihood_, ordinal.log_likelihood_, rtol=1e-6)
+
+
+@pytest.mark.identity
+def test_columns_of_several_kinds_and_gaps_are_fitted_together():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    Y = np.column_stack([X[:, 0], X @ [1, 1] > 0, np.digitize(X[:, 1], [-0.5, 0.5])]).astype(float)
+    Y[rng.random(Y.shape) < 0.1] = NAN
+    Y[np.isnan(Y).all(axis=1), 0] = 0.0
+    model = SparseGPLVM(n_active=15, n_outer=3, noise=[Gaussian(0.05), Probit(), Ordinal(3)]).fit(Y)
+    expected, _ = model.reconstruct(Y)
+    seen = ~np.isnan(Y)
+    assert np.corrcoef(expected[seen[:, 0], 0], Y[seen[:, 0], 0])[0, 1] > 0.8
+    assert np.mean((expected[seen[:, 1], 1] > 0.5) == Y[seen[:, 1], 1]) > 0.8
+    assert np.all((expected[:, 2] >= 0) & (expected[:, 2] <= 2))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("change", "word"), [
+    (dict(data=lambda Y: np.where(Y == 1, 7.0, Y), noise=Probit()), "labels 1 and -1"),
+    (dict(data=lambda Y: np.where(np.arange(64) == 5, NAN, Y), noise=Probit()), "column 5 of Y are missing"),
+    (dict(data=lambda Y: np.where(np.arange(40)[:, None] == 3, NAN, Y), noise=Probit()), "row 3 of Y are missing"),
+    (dict(kernel=RBF()), "no white noise"),
+    (dict(noise="probit"), "noise must be a noise model"),
+    (dict(noise=[Probit(), Probit()]), "one model"),
+])
+def test_the_sparse_model_refuses_what_its_noise_can_not_mean(change, word):
+    data = change.pop("data", lambda Y: Y)(few_twos())
+    with pytest.raises(ValueError, match=word):
+        SparseGPLVM(n_active=10, n_outer=1, **change).fit(data)
+
+
+@pytest.mark.identity
+def test_a_kernel_without_white_noise_serves_when_the_noise_model_brings_its_own():
+    model = SparseGPLVM(n_active=10, n_outer=1, kernel=RBF(), noise=Probit()).fit(few_twos())
+    assert np.isfinite(model.embedding_).all()
+
+
+# --- the real twos ---------------------------------------------------------------------------------------------
+
+@pytest.mark.real
+def test_both_models_err_on_less_than_half_of_what_not_ink_does_on_the_real_twos(fresh_results):
+    report = fresh_results("noise")
+    assert (report["train"], report["test"], report["removed"]) == (700, 229, 229 * 13)
+    error = {name: row["error"] for name, row in report["table"].items()}
+    assert 50 < error["not ink"] < 54                                    # half of the pixels are ink, as in the paper
+    for size in (100, 350):
+        for name in ("Bernoulli", "Gaussian, cut at 1/2"):
+            assert error[f"{name}, d = {size}"] < 0.5 * error["not ink"]
+            assert error[f"{name}, d = {size}"] < error["mean of the pixel"]
+
+
+@pytest.mark.real
+def test_the_gap_between_the_models_is_one_of_cuts_and_of_probabilities(fresh_results):
+    report = fresh_results("noise")
+    table = report["table"]
+    for size in (100, 350):
+        bernoulli, half, own = (table[f"{name}, d = {size}"] for name in (
+            "Bernoulli", "Gaussian, cut at 1/2", "Gaussian, cut at the pixel's mean"))
+        scatter = report[f"standard error of Bernoulli minus Gaussian, d = {size}"]
+        assert abs(bernoulli["error"] - half["error"]) < 3 * scatter and own["error"] > 1.2 * half["error"]
+        others = (table[f"Gaussian, density, d = {size}"], table["mean of the pixel"])
+        assert bernoulli["log_loss"] < min(row["log_loss"] for row in others)
+        if size == 100:                     # the mean taken for a probability; with 350 the two are alike
+            assert bernoulli["log_loss"] < half["log_loss"]
+
+
+# --- the explorer ----------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    from gplvm_widgets.noise import explore_noise
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_noise()
+
+
+SITES = [dict(noise="Probit", mean=-2.0, variance=3.0, label=1), dict(noise="Gaussian", mean=1.0, y=-1.5),
+         dict(noise="Ordinal", mean=2.0, variance=0.5, level=0), dict(noise="Ordinal", mean=-5.0, level=3)]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("chosen", SITES, ids=str)
+def test_the_code_of_one_observation_computes_what_the_panel_shows(explorer, chosen, capsys):
+    explorer.set(**chosen)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    axes = explorer._figure.axes
+    assert f"mean {scope['new_mean']:.2f}, variance {scope['new_variance']:.2f}" in axes[0].get_title(loc="left")
+    assert f"m = {scope['m']:.2f}, precision {scope['beta']:.3f}" in axes[1].get_title(loc="left")
+    dots = [line for line in axes[1].lines if line.get_marker() == "o"]
+    assert_allclose([line.get_ydata()[0] for line in dots], [scope["new_variance"] / scope["variance"], scope["beta"]])
+    assert "after: mean" in capsys.readouterr().out
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize(("noise", "kernel", "passes"), [("Probit", "RBF", 0), ("Gaussian", "MLP", 1),
+                                                         ("Ordinal", "linear", 1)])
+def test_the_code_of_the_twos_computes_what_the_panel_shows(explorer, noise, kernel, passes, capsys):
+    explorer.set(view="twos with gaps", noise=noise, kernel=kernel, n_active=10, restarts=3, share=0.4)
+    if passes:
+        explorer.run_now(max_steps=passes + 1)
+    explorer.set(image=7)                                                # light: the model stays
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    now = explorer._figure.filled
+    assert_allclose(scope["expected"], now.expected, atol=1e-6)
+    assert_allclose(scope["place"][0], now.place, atol=1e-6)
+    assert scope["n_wrong"] == now.n_wrong and explorer._figure.parts["wrong"].get_text().startswith(f"{now.n_wrong} ")
+    assert "removed pixels are wrong" in capsys.readouterr().out
+
+
+@pytest.mark.widget
+def test_the_shaded_density_of_the_panel_is_the_product_of_its_curves():
+    from gplvm_widgets.noise import panel_site
+    axes = panel_site(mean=-1.0, variance=4.0).axes[0]
+    lines = {line.get_label(): line.get_data() for line in axes.lines}
+    f, prior = lines["prior"]
+    area = axes.collections[0].get_paths()[0].vertices[1:len(f) + 1]
+    product = prior * lines["likelihood (scaled)"][1]
+    assert_allclose(area[:, 1], product / (product.sum() * (f[1] - f[0])), atol=2e-3)
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture_and_those_of_the_other_view_step_aside(explorer):
+    def moves(**change):
+        before = explorer.picture.png
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+
+    for change in (dict(mean=2.0), dict(variance=4.0), dict(label=0), dict(noise="Gaussian"), dict(y=-1.0),
+                   dict(noise_variance=2.0), dict(noise="Ordinal"), dict(level=0)):
+        moves(**change)
+    assert explorer.controls["share"].layout.display == "none" and explorer.controls["level"].layout.display == ""
+    for change in (dict(view="twos with gaps", n_active=10), dict(image=4), dict(share=0.6), dict(n_active=20),
+                   dict(kernel="MLP"), dict(init="random"), dict(noise="Gaussian")):
+        moves(**change)
+    assert explorer.controls["share"].layout.display == "" and explorer.controls["mean"].layout.display == "none"
+
+
+@pytest.mark.widget
+def test_a_drag_in_the_densities_moves_the_prior_mean_and_arrow_keys_do_too(explorer):
+    figure = explorer._figure
+    explorer.picture.pointer = [*(figure.axes[0].transData.transform([2.5, 0.1]) / figure.bbox.size), 1]
+    assert explorer.settings["mean"] == pytest.approx(2.5, abs=0.05)
+    explorer.picture.arrow = [-5, 0, 1]
+    assert explorer.settings["mean"] == pytest.approx(2.0, abs=0.05)
+    explorer.picture.arrow = [0, 1, 2]
+    assert explorer.settings["variance"] > 1.05
+
+
+@pytest.mark.widget
+def test_run_makes_the_passes_and_the_slider_goes_back(explorer):
+    explorer.set(view="twos with gaps", noise="Gaussian", n_active=10)
+    explorer.run_now(max_steps=3)
+    assert "after 2 passes" in explorer._figure.axes[0].get_title(loc="left")
+    after = explorer.picture.png
+    explorer.scrubber.value = 0
+    assert "after 0 passes" in explorer._figure.axes[0].get_title(loc="left") and explorer.picture.png != after
+    explorer.set(view="one observation")
+    explorer.run_now()
+    assert explorer._state is None
+
+
+@pytest.mark.widget
+def test_each_question_can_be_asked_and_revealed_and_its_answer_is_true(explorer):
+    from gplvm_widgets.noise.site import model_of, site_of
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+    model, y = model_of("Probit", label=1)
+    assert site_of(model, y, 4.0, 1.0).precision < 0.02
+    sharpest = [site_of(model, y, mean, 1.0).precision for mean in (-4.0, -40.0, -4000.0)]
+    assert sharpest[0] < sharpest[1] <= sharpest[2] < 1.0 and sharpest[0] > 0.8
+    settings_, now = explorer.settings, explorer._figure.filled
+    nearest = np.min(np.sum((few_twos(120) > 0.5) != (now.expected > 0.5), axis=1))
+    assert settings_["share"] == 0.8 and now.removed.sum() == 51 and nearest <= 12       # it looks like a two
+
+
+@pytest.mark.browser
+def test_the_explorer_lives_in_jupyterlab(lab, screenshots):
+    with lab.open("08_noise.ipynb") as page:
+        page.run_all()
+        page.show(".gplvm-explorer")
+        start = page.picture_at_rest()
+        page.screenshot_around(".gplvm-explorer", screenshots / "lab_08_noise.png")
+        page.control("mean").press("ArrowRight")
+        moved = page.wait_for_new_picture(start)
+        page.click_picture(0.5, 0.6)
+        page.wait_for_new_picture(moved)
+        page.click("Question 3")
+        page.wait_until(lambda: "Predict first" in page.text(".gplvm-question"), 10, "the question")
+        asked = page.picture_at_rest()
+        page.click("Run")
+        page.wait_until(lambda: page.progress() > 0, 30, "the first pass")
+        page.click("Stop")
+        stopped = page.picture_at_rest()
+        page.control("share").press("ArrowRight", 4)
+        page.wait_for_new_picture(stopped)
+        page.screenshot_around(".gplvm-explorer", screenshots / "lab_08_noise_twos.png")
+        page.click("Reveal")
+        assert page.wait_for_new_picture(stopped) != asked
+        assert page.error_box() == "" and page.errors() == []
+
+
+# --- the exercises ---------------------------------------------------------------------------------------------
+
+def answer_1(y, mean, variance, sign=1.0, extra=0.0):
+    g, nu = Probit(0.0).derivatives(y, mean, variance)
+    return sign * g, nu + extra
+
+
+def naive_derivatives(y, mean, variance):
+    root = np.sqrt(1 + variance)
+    u = y * mean / root
+    with np.errstate(all="ignore"):
+        rho = norm.pdf(u) / norm.cdf(u)
+    return y * rho / root, rho * (u + rho) / root**2
+
+
+def answer_3(K, y, noise, late=False):
+    f, Sigma = np.zeros(len(K)), K.copy()
+    for n in range(len(K)):
+        s = Sigma[:, n].copy()
+        g, nu = noise.derivatives(y[n], f[n], Sigma[n, n])
+        Sigma -= nu * np.outer(s, s)
+        if late:
+            g, _ = noise.derivatives(y[n], f[n], Sigma[n, n])
+        f += g * s
+    return f, Sigma
+
+
+def answer_6(lower, upper, mean, variance, mirror=True):
+    h, low = (np.array([upper, lower]) - mean) / np.sqrt(1 + variance)
+    if mirror and h + low > 0:
+        h, low = -low, -h
+    with np.errstate(all="ignore"):
+        return log_difference(norm.logcdf(h), norm.logcdf(low))
+
+
+RIGHT = {
+    1: answer_1, 2: lambda g, nu, mean, variance: (g / nu + mean, nu / (1 - nu * variance)), 3: answer_3, 4: 1.0,
+    5: lambda share, variance: np.sqrt(1 + variance) * norm.ppf(share), 6: answer_6,
+    7: (np.random.default_rng(0).permutation(12), [11, 0, 10, 1, 9, 2, 8, 3, 7, 4, 6, 5]),
+}
+WRONG = [
+    (1, lambda *a: answer_1(*a, sign=-1.0), "sign of the label"), (1, lambda *a: answer_1(*a, extra=0.1), "g is right"),
+    (1, lambda *a: (0.0, 0.0), "adding up"), (1, naive_derivatives, "sixty deviations"),
+    (2, lambda g, nu, mean, variance: (nu / (1 - nu * variance), g / nu + mean), "other order"),
+    (2, lambda g, nu, mean, variance: (g / nu + mean, nu), "Match 1 / variance"),
+    (2, lambda g, nu, mean, variance: (g / nu, 2 * nu), "must add up"),
+    (3, lambda *a: answer_3(*a, late=True), "in which order"), (4, np.inf, "However great"), (4, 0.5, "were seen"),
+    (5, lambda share, variance: norm.ppf(share), "washes"), (5, lambda share, variance: share, "share of ones"),
+    (6, lambda *a: answer_6(*a, mirror=False), "one of the tails"), (6, lambda *a: 0.0, "is right"),
+    (7, (np.arange(12), np.arange(12)), "random orders"), (7, (np.arange(11), np.arange(12)), "once"),
+]
+
+
+@pytest.mark.parametrize("number", RIGHT)
+def test_a_right_answer_passes_and_an_open_one_is_not_answered_yet(number):
+    assert check(f"noise.{number}", RIGHT[number]).passed, check(f"noise.{number}", RIGHT[number])
+    assert check(f"noise.{number}", ...).passed is None
+
+
+@pytest.mark.parametrize(("number", "answer", "hint"), WRONG, ids=lambda value: str(value)[:12])
+def test_a_wrong_answer_gets_the_hint_it_needs(number, answer, hint):
+    verdict = check(f"noise.{number}", answer)
+    assert verdict.passed is False and hint in verdict.message, verdict

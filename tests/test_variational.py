@@ -1,0 +1,853 @@
+"""Chapter 12: the Bayesian GP-LVM. Psi statistics, bound, gradients, the optimal phi(u), the estimator."""
+import pickle
+import warnings
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal, norm
+from sklearn.utils.estimator_checks import check_estimator
+
+from gplvm_edu.base import expected_failed_checks
+from gplvm_edu.datasets import simulate_oil_flow
+from gplvm_edu.gplvm import initial_positions
+from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
+from gplvm_edu.linalg import centre, squared_distances
+from gplvm_edu.metrics import nearest_neighbour_errors, subspace_angle
+from gplvm_edu.optimise import check_gradient
+from gplvm_edu.ppca import principal_axes
+from gplvm_edu.variational import (
+    BayesianGPLVM,
+    Packing,
+    Parameters,
+    bells,
+    bound_and_gradients,
+    evaluate_bound,
+    factorise,
+    group_outputs,
+    inducing_factor,
+    inducing_posterior,
+    kl_divergence,
+    output_terms,
+    posterior_of,
+    psi_statistics,
+    variational_iterates,
+)
+
+quick = settings(deadline=None, max_examples=25)
+KERNELS = [RBF(1.3, [0.5, 2.0]), RBF(0.7, 0.8), RBF(1.3, [0.5, 2.0]) + Bias(0.4), Linear([0.5, 2.0]), Linear(0.6),
+           Linear([0.5, 2.0]) + Bias(0.3), RBF(1.0, 1.0) + Bias(0.2) + Bias(0.1)]
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+def problem(seed=0, N=7, D=4, q=2, M=3, gaps=False, points=False):
+    """Outputs and parameters of a small random problem, kernel and noise fixed."""
+    rng = np.random.default_rng(seed)
+    Y = rng.standard_normal((N, D)) @ np.triu(np.ones((D, D)))
+    if gaps:
+        Y[rng.random((N, D)) < 0.3] = np.nan
+        Y[0] = rng.standard_normal(D)
+    mu, Z = rng.standard_normal((N, q)), rng.standard_normal((M, q))
+    S = None if points else rng.uniform(0.05, 1.5, (N, q))
+    return Y, Parameters(mu, S, Z, RBF(1.3, np.linspace(0.5, 2.0, q)), 0.3)
+
+
+def with_kernel(parameters, kernel):
+    """The same parameters with another kernel, and as many inducing points as it has use for."""
+    n_planes = 2 + isinstance(kernel, type(KERNELS[5])) if "Linear" in repr(kernel) else 3
+    return parameters._replace(kernel=kernel, inducing_inputs=parameters.inducing_inputs[:n_planes])
+
+
+def grid_over(mu, S):
+    """Gauss-Hermite points and weights of a two-dimensional Gaussian: (3600, 2), (3600,)."""
+    a, b = np.meshgrid(NODES, NODES)
+    return mu + np.sqrt(S) * np.column_stack([a.ravel(), b.ravel()]), np.outer(WEIGHTS, WEIGHTS).ravel()
+
+
+# --- Psi statistics ------------------------------------------------------------------------------------------
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_psi_statistics_are_the_integrals_that_quadrature_finds(kernel, seed):
+    _, (mu, S, Z, _, _) = problem(seed, N=4)
+    psi = psi_statistics(kernel, mu, S, Z)
+    Psi2 = np.zeros((3, 3))
+    for n in range(4):
+        X, w = grid_over(mu[n], S[n])
+        K = kernel(X, Z)
+        assert_allclose(psi.psi0[n], w @ kernel.diag(X), rtol=1e-9)
+        assert_allclose(psi.Psi1[n], w @ K, rtol=1e-8, atol=1e-12)
+        Psi2 += (w * K.T) @ K
+    assert_allclose(psi.Psi2[0], Psi2, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 6), st.integers(1, 4))
+@quick
+def test_psi2_is_the_textbook_product_over_dimensions(seed, N, M, q):
+    _, (mu, S, Z, kernel, _) = problem(seed, N, q=q, M=M)
+    theta, alpha = kernel.variance, kernel.inverse_width
+    middle, gap = 0.5 * (Z[:, None] + Z[None]), Z[:, None] - Z[None]
+    c = 2 * alpha * S[:, None, None] + 1
+    terms = np.exp(-alpha * gap**2 / 4 - alpha * (mu[:, None, None] - middle) ** 2 / c) / np.sqrt(c)
+    expected = theta**2 * terms.prod(axis=-1)                                    # (N, M, M)
+    assert_allclose(psi_statistics(kernel, mu, S, Z).Psi2[0], expected.sum(axis=0), rtol=1e-9)
+    groups = np.random.default_rng(seed).integers(0, 2, (3, N)).astype(float)
+    assert_allclose(psi_statistics(kernel, mu, S, Z, groups).Psi2, np.tensordot(groups, expected, 1), rtol=1e-9,
+                    atol=1e-14)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_without_variance_the_statistics_are_the_kernel_itself(kernel):
+    _, (mu, _, Z, _, _) = problem(1)
+    sharp, point = psi_statistics(kernel, mu, np.full(mu.shape, 1e-13), Z), psi_statistics(kernel, mu, None, Z)
+    K = kernel(mu, Z)
+    for psi in (sharp, point):
+        assert_allclose(psi.psi0, kernel.diag(mu), rtol=1e-9)
+        assert_allclose(psi.Psi1, K, rtol=1e-9)
+        assert_allclose(psi.Psi2[0], K.T @ K, rtol=1e-9)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.sampled_from([RBF(1.3, [0.5, 2.0]), RBF(1.0, 1.0) + Bias(0.3)]))
+@quick
+def test_psi2_minus_the_outer_product_of_psi1_is_a_covariance(seed, kernel):
+    _, (mu, S, Z, _, _) = problem(seed, N=1)
+    psi = psi_statistics(kernel, mu, S, Z)
+    smallest = np.linalg.eigvalsh(psi.Psi2[0] - np.outer(psi.Psi1[0], psi.Psi1[0])).min()
+    assert smallest > -1e-12
+
+
+@pytest.mark.identity
+def test_statistics_of_points_far_from_the_origin_lose_nothing():
+    _, (mu, S, Z, kernel, _) = problem(2)
+    here, there = psi_statistics(kernel, mu, S, Z), psi_statistics(kernel, mu + 1e6, S, Z + 1e6)
+    assert_allclose(there.Psi2, here.Psi2, rtol=1e-7)
+    assert_allclose(there.Psi1, here.Psi1, rtol=1e-7)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("gaps", [False, True])
+def test_blocks_and_their_memory_do_not_change_value_or_gradient(monkeypatch, gaps):
+    Y, parameters = problem(3, N=50, gaps=gaps)
+    outputs = group_outputs(Y)
+    terms, gradients = bound_and_gradients(outputs, parameters)
+    monkeypatch.setattr(bells, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(bells, "KEPT_NUMBERS", 0)
+    again, same = bound_and_gradients(outputs, parameters)
+    assert_allclose(again, terms, rtol=1e-10)
+    for a, b in zip(gradients, same, strict=True):
+        assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+# --- the bound -----------------------------------------------------------------------------------------------
+
+def brute_force(y, kernel, noise, n_nodes=200):
+    """ln of the integral of N(y | 0, K(X) + noise) over X ~ N(0, I), q = 1, by quadrature over all N points."""
+    x, w = np.polynomial.hermite_e.hermegauss(n_nodes if len(y) == 2 else 60)
+    w = w / w.sum()
+    total = 0.0
+    for place in product(range(len(x)), repeat=len(y) - 1):
+        X = np.column_stack([np.full(len(x), x[i]) for i in place] + [x])                       # (n, N)
+        K = kernel.variance * np.exp(-0.5 * kernel.inverse_width * (X[:, :, None] - X[:, None]) ** 2)
+        K = K + noise * np.eye(len(y))
+        misfit = np.sum(y * np.linalg.solve(K, np.broadcast_to(y[:, None], (len(x), len(y), 1)))[:, :, 0], axis=1)
+        density = np.exp(-0.5 * (np.linalg.slogdet(2 * np.pi * K)[1] + misfit))
+        total += np.prod(w[list(place)]) * (w @ density)
+    return np.log(total)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("y", [[0.6, -0.9], [1.0, 0.7, -0.8]], ids=["N=2", "N=3"])
+def test_the_bound_is_below_the_exact_marginal_likelihood(y):
+    y = np.array(y)
+    exact = brute_force(y, RBF(1.0, 1.0), 0.3)
+    rng, N = np.random.default_rng(0), len(y)
+    values = []
+    for _ in range(200):
+        mu, S = rng.standard_normal((N, 1)), rng.uniform(0.05, 1.5, (N, 1))
+        parameters = Parameters(mu, S, rng.standard_normal((N, 1)), RBF(1.0, 1.0), 0.3)
+        values.append(evaluate_bound(group_outputs(y[:, None]), parameters, 1e-10).terms.total)
+    assert max(values) < exact
+    start = Parameters(y[:, None], np.full((N, 1), 0.5), y[:, None], RBF(1.0, 1.0), 0.3)
+
+    def only_q(x):
+        parameters = start._replace(latent_mean=x[:N, None], latent_variance=np.exp(x[N:2 * N, None]),
+                                    inducing_inputs=x[2 * N:, None])
+        terms, g = bound_and_gradients(group_outputs(y[:, None]), parameters, 1e-8)
+        in_logs = parameters.latent_variance * g.latent_variance
+        return -terms.total, -np.concatenate([g.latent_mean, in_logs, g.inducing_inputs]).ravel()
+
+    from gplvm_edu.optimise import minimise
+    *_, best = minimise(only_q, np.concatenate([y, np.full(N, np.log(0.5)), y]), "l-bfgs", 300)
+    assert max(values) - 1e-6 < -best.value < exact                              # the best q is still below
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=repr)
+def test_with_known_points_as_inducing_points_the_bound_is_the_exact_likelihood(kernel):
+    Y, (mu, _, _, _, noise) = problem(4)
+    parameters = Parameters(mu, None, mu, kernel, noise)
+    exact = multivariate_normal(cov=kernel(mu) + noise * np.eye(7)).logpdf(Y.T).sum()
+    terms = evaluate_bound(group_outputs(Y), parameters, 1e-10).terms
+    assert_allclose(terms.total, exact, rtol=1e-6)
+    assert abs(terms.trace) < 1e-5 and terms.kl == 0.0
+    fewer = evaluate_bound(group_outputs(Y), parameters._replace(inducing_inputs=mu[:3])).terms
+    assert fewer.total < exact and fewer.trace > 0
+
+
+@pytest.mark.identity
+def test_more_inducing_points_never_lower_the_bound():
+    Y, parameters = problem(5, N=12)
+    Z = np.random.default_rng(6).standard_normal((10, 2))
+    values = [evaluate_bound(group_outputs(Y), parameters._replace(inducing_inputs=Z[:m]), 1e-10).terms.total
+              for m in range(1, 11)]
+    assert all(b > a - 1e-7 for a, b in pairwise(values))
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_stable_form_is_the_printed_equation_summed_over_outputs(kernel):
+    Y, parameters = problem(7)
+    mu, S, Z, _, noise = with_kernel(parameters, kernel)
+    psi = psi_statistics(kernel, mu, S, Z)
+    (N, D), beta, Psi1, Psi2, K = Y.shape, 1 / noise, psi.Psi1, psi.Psi2[0], kernel(Z)
+    P = K + beta * Psi2
+    W = beta * np.eye(N) - beta**2 * Psi1 @ np.linalg.solve(P, Psi1.T)
+    printed = 0.0
+    for y in Y.T:                                                                # equation (14) of the paper
+        printed += 0.5 * (N * np.log(beta / (2 * np.pi)) + np.linalg.slogdet(K)[1] - np.linalg.slogdet(P)[1] - y @ W @ y
+                          - beta * psi.psi0.sum() + beta * np.trace(np.linalg.solve(K, Psi2)))
+    terms = evaluate_bound(group_outputs(Y), Parameters(mu, S, Z, kernel, noise), 1e-14).terms
+    assert_allclose(terms.total, printed - kl_divergence(mu, S), rtol=1e-8)
+    once = terms.fit - terms.trace / D - terms.kl                                # the trap: looks like a better bound
+    assert once > terms.total
+
+
+@pytest.mark.identity
+def test_kl_is_the_expected_log_ratio():
+    rng = np.random.default_rng(8)
+    mu, S = rng.standard_normal((3, 2)), rng.uniform(0.1, 2.0, (3, 2))
+    x = mu[..., None] + np.sqrt(S)[..., None] * NODES
+    ratio = norm(mu[..., None], np.sqrt(S)[..., None]).logpdf(x) - norm.logpdf(x)
+    assert_allclose(kl_divergence(mu, S), np.sum(ratio @ WEIGHTS), rtol=1e-10)
+    assert kl_divergence(np.zeros((4, 2)), np.ones((4, 2))) == 0.0
+
+
+@pytest.mark.identity
+def test_phi_is_exp_of_the_expected_log_and_the_bound_is_its_integral():
+    Y, (mu, S, Z, kernel, noise) = problem(9, N=5, D=1, M=2)
+    y, beta = Y[:, 0], 1 / noise
+    psi = psi_statistics(kernel, mu, S, Z)
+    L, _ = inducing_factor(kernel(Z), 1e-12)
+    factors = factorise(L, psi.Psi2[0], psi.Psi1.T @ Y, beta)
+    mean, covariance = inducing_posterior(factors)
+    side = np.linspace(-8, 8, 801)
+    u = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    a = np.linalg.solve(kernel(Z), u.T)                                          # alpha = K_NM K^-1 u
+    quadratic = y @ y - 2 * (y @ psi.Psi1) @ a + np.sum(a * (psi.Psi2[0] @ a), axis=0)
+    expected_log = 2.5 * np.log(beta / (2 * np.pi)) - 0.5 * beta * quadratic
+    unnormalised = np.exp(expected_log) * multivariate_normal(cov=kernel(Z)).pdf(u)
+    cell = (side[1] - side[0]) ** 2
+    Z_norm = unnormalised.sum() * cell
+    fit, _ = output_terms(factors, 5, 1, y @ y, psi.psi0.sum())
+    trace = np.trace(np.linalg.solve(kernel(Z), psi.Psi2[0]))
+    assert_allclose(np.log(Z_norm), fit, rtol=1e-6)                              # fit is ln of the integral
+    phi = unnormalised / Z_norm
+    assert_allclose(mean[:, 0], cell * phi @ u, rtol=1e-5)
+    assert_allclose(covariance, cell * (phi * (u - mean[:, 0]).T) @ (u - mean[:, 0]), rtol=1e-4)
+    assert expected_log[np.argmax(phi)] < 0                                      # so <log N> p, as printed, is negative
+    assert_allclose(output_terms(factors, 5, 1, y @ y, psi.psi0.sum())[1],
+                    0.5 * beta * (psi.psi0.sum() - trace), rtol=1e-8)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.floats(-6, 6))
+@quick
+def test_another_unit_moves_the_bound_by_a_constant(seed, exponent):
+    Y, (mu, S, Z, kernel, noise) = problem(seed)
+    c = 10.0**exponent
+    here = evaluate_bound(group_outputs(Y), Parameters(mu, S, Z, kernel, noise)).terms.total
+    there = evaluate_bound(group_outputs(c * Y), Parameters(mu, S, Z, c**2 * kernel, c**2 * noise)).terms.total
+    assert_allclose(there, here - Y.size * np.log(c), rtol=1e-8, atol=1e-6)
+
+
+@pytest.mark.identity
+def test_more_columns_than_rows_are_seen_through_their_products_alone():
+    Y, parameters = problem(10, N=6, D=30)
+    outputs = group_outputs(Y)
+    assert outputs.Y.shape == (6, 6) and outputs.n_outputs == [30]
+    terms = evaluate_bound(outputs, parameters).terms
+    by_column = sum(evaluate_bound(group_outputs(Y[:, [d]]), parameters).terms.fit for d in range(30))
+    assert_allclose(terms.fit, by_column, rtol=1e-9)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6))
+@quick
+def test_with_gaps_every_column_has_the_bound_of_its_own_rows(seed):
+    Y, parameters = problem(seed, gaps=True)
+    mu, S, Z, kernel, noise = parameters
+    total = -kl_divergence(mu, S)
+    for y in Y.T:
+        rows = ~np.isnan(y)
+        alone = Parameters(mu[rows], S[rows], Z, kernel, noise)
+        terms = evaluate_bound(group_outputs(y[rows, None]), alone).terms
+        total += terms.fit - terms.trace
+    assert_allclose(evaluate_bound(group_outputs(Y), parameters).terms.total, total, rtol=1e-9)
+
+
+# --- gradients -----------------------------------------------------------------------------------------------
+
+@pytest.mark.gradient
+@given(st.integers(0, 10**6), st.sampled_from(range(len(KERNELS))), st.booleans(), st.booleans())
+@quick
+def test_gradients_in_everything(seed, which, gaps, points):
+    Y, parameters = problem(seed, gaps=gaps, points=points)
+    parameters = with_kernel(parameters, KERNELS[which])
+    outputs, packing = group_outputs(Y), Packing(parameters, 1e-8)
+
+    def objective(x):
+        here = packing.unpack(x)
+        terms, gradients = bound_and_gradients(outputs, here, 1e-4)
+        return terms.total, packing.pull_back(here, gradients)
+
+    assert check_gradient(objective, packing.pack(parameters)) < 1e-6
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("kernel", [MLP(1.0, 2.0, 3.0), Matern32(1.0, 0.5) * RBF(1.0, 0.2)], ids=repr)
+def test_points_take_any_kernel(kernel):
+    Y, parameters = problem(11, points=True)
+    parameters = parameters._replace(kernel=kernel)
+    outputs, packing = group_outputs(Y), Packing(parameters, 1e-8)
+
+    def objective(x):
+        here = packing.unpack(x)
+        terms, gradients = bound_and_gradients(outputs, here)
+        return terms.total, packing.pull_back(here, gradients)
+
+    assert check_gradient(objective, packing.pack(parameters)) < 1e-6
+
+
+def test_a_point_model_with_an_mlp_kernel_weighs_all_dimensions_alike():
+    model = BayesianGPLVM(2, 8, kernel=MLP(), latent="point", max_iter=5, random_state=0).fit(GOOD)
+    assert_allclose(model.relevance_, 1.0)
+    assert len(model.active_dims_) == 2
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("large", [1e3, 1e4])
+def test_the_gradient_of_the_variance_survives_a_large_variance(large):
+    Y = centre(simulate_oil_flow(200, random_state=0).data)[0]
+    X = initial_positions(Y, 3, "pca", np.random.RandomState(0))
+    v, alpha = large * Y.var(), np.full(3, 0.05)
+    start = Parameters(X, np.full(X.shape, 0.1), X[:30], RBF(v, alpha), 1e-4 * Y.var())
+    low, high = (evaluate_bound(group_outputs(Y), start._replace(kernel=RBF(c * v, alpha))).terms.total
+                 for c in (0.9, 1.1))
+    gradient = bound_and_gradients(group_outputs(Y), start)[1].kernel[0]
+    assert_allclose(gradient * v, (high - low) / 0.2, rtol=1e-2)
+
+
+@pytest.mark.identity
+def test_packing_goes_there_and_back():
+    for points in (False, True):
+        _, parameters = problem(12, points=points)
+        packing = Packing(parameters, 1e-8)
+        back = packing.unpack(packing.pack(parameters))
+        for a, b in zip(parameters, back, strict=True):
+            if isinstance(a, RBF):
+                a, b = a.parameters, b.parameters
+            if a is not None:
+                assert_allclose(a, b, rtol=1e-12)
+
+
+# --- the linear kernel is Bayesian PCA -----------------------------------------------------------------------
+
+def bayesian_pca_bound(Y, mu, S, a, noise, max_iter=200):
+    """Mean-field bound of y = W x + noise, W_dq ~ N(0, a_q), with q(X) given and q(W) = N(M, C) at its best."""
+    (N, D), beta = Y.shape, 1 / noise
+    second = mu.T @ mu + np.diag(S.sum(axis=0))
+    C = np.linalg.inv(np.diag(1 / a) + beta * second)                            # the same for every row of W
+    M = beta * Y.T @ mu @ C
+    expected_log = 0.5 * N * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * (
+        np.sum(Y**2) - 2 * np.sum((Y.T @ mu) * M) + np.trace((M.T @ M + D * C) @ second))
+    kl_W = 0.5 * (np.sum(M**2 / a) + D * (np.sum(np.diag(C) / a + np.log(a) - 1) - np.linalg.slogdet(C)[1]))
+    return expected_log - kl_W - kl_divergence(mu, S)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 5))
+@quick
+def test_with_a_linear_kernel_the_bound_is_that_of_variational_bayesian_pca(seed, N, D):
+    Y, parameters = problem(seed, N, D, M=2)
+    a = np.array([0.5, 2.0])
+    here = parameters._replace(kernel=Linear(a), inducing_inputs=np.eye(2))
+    terms = evaluate_bound(group_outputs(Y), here, 1e-12).terms
+    assert_allclose(terms.total, bayesian_pca_bound(Y, here.latent_mean, here.latent_variance, a, 0.3), rtol=1e-8)
+    assert abs(terms.trace) < 1e-6 * (1 + abs(terms.fit))                        # two points fix a plane
+    elsewhere = here._replace(inducing_inputs=np.array([[1.0, 1.0], [-0.5, 2.0]]))
+    assert_allclose(evaluate_bound(group_outputs(Y), elsewhere, 1e-12).terms.total, terms.total, rtol=1e-7)
+
+
+@pytest.mark.identity
+def test_bayesian_pca_finds_the_number_of_dimensions_and_the_principal_subspace():
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((8, 2)) * [3.0, 2.0]
+    Y = rng.standard_normal((150, 2)) @ W.T + 0.3 * rng.standard_normal((150, 8))
+    model = BayesianGPLVM(6, kernel=Linear(), max_iter=500).fit(Y)
+    assert len(model.active_dims_) == 2 and model.n_inducing_ == 6
+    scores = centre(Y)[0] @ principal_axes(centre(Y)[0])[1][:, :2]
+    assert subspace_angle(scores, model.latent_mean_[:, model.active_dims_]) < 0.02
+    assert abs(model.noise_variance_ - 0.09) < 0.02
+
+
+@pytest.mark.identity
+def test_more_inducing_points_than_planes_have_leave_a_singular_matrix():
+    Z = np.random.default_rng(0).standard_normal((5, 2))
+    assert np.linalg.matrix_rank(Linear([0.5, 2.0])(Z)) == 2
+    assert BayesianGPLVM(2, 40, kernel=Linear() + Bias(), max_iter=3).fit(GOOD).n_inducing_ == 3
+
+
+# --- the estimator -------------------------------------------------------------------------------------------
+
+GOOD = np.random.default_rng(0).standard_normal((20, 5))
+
+
+@pytest.mark.parametrize("model", [
+    BayesianGPLVM(3, 10, max_iter=30, random_state=0), BayesianGPLVM(2, 8, latent="point", max_iter=30, random_state=0),
+    BayesianGPLVM(3, 10, kernel=RBF() + Bias(0.1) + White(0.1), optimizer="scg", max_iter=30, random_state=0),
+], ids=repr)
+def test_the_history_climbs_and_the_attributes_belong_to_its_end(model):
+    Y = simulate_oil_flow(50, random_state=0).data
+    model.fit(Y)
+    assert np.all(np.diff(model.history_) >= -1e-9)
+    assert_allclose(model.history_[-1], model.bound_, rtol=1e-12)
+    assert_allclose(model.bound_terms_.total, model.bound_, rtol=1e-12)
+    p = model.posterior_
+    again = Parameters(model.latent_mean_, p.latent_variance, model.inducing_inputs_, p.kernel, 1 / p.beta)
+    assert_allclose(evaluate_bound(group_outputs(Y - model.mean_), again).terms.total, model.bound_, rtol=1e-8)
+    assert_allclose(model.kernel_["white"].variance, model.noise_variance_)
+    assert model.relevance_.shape == (model.n_components,) and np.all(model.latent_variance_ >= 0)
+    assert model.jitter_ == 1e-6 and model.embedding_ is model.latent_mean_
+
+
+def test_the_posterior_holds_what_prediction_needs_and_can_be_pickled():
+    Y = simulate_oil_flow(40, random_state=0).data
+    Y[3, 2] = Y[7, 2] = Y[9, 5] = np.nan
+    model = pickle.loads(pickle.dumps(BayesianGPLVM(3, 10, max_iter=20, random_state=0).fit(Y)))
+    p = model.posterior_
+    assert sorted(np.concatenate([group.columns for group in p.groups])) == list(range(12)) and len(p.groups) == 3
+    for group in p.groups:
+        rows = ~np.isnan(Y[:, group.columns[0]])
+        psi = psi_statistics(p.kernel, model.latent_mean_[rows], model.latent_variance_[rows], p.Z)
+        assert_allclose(group.Psi2, psi.Psi2[0], rtol=1e-8)
+        assert_allclose(group.Psi1_Y, psi.Psi1.T @ (Y - model.mean_)[rows][:, group.columns], rtol=1e-7, atol=1e-9)
+    wide = np.random.default_rng(0).standard_normal((6, 20))
+    assert posterior_of(wide, problem(0, N=6)[1]).groups[0].Psi1_Y.shape == (3, 20)
+
+
+def test_the_kernel_passed_in_is_not_changed():
+    kernel = RBF(1.0, 1.0) + White(0.1)
+    model = BayesianGPLVM(3, 10, kernel=kernel, max_iter=5).fit(GOOD)
+    assert kernel == RBF(1.0, 1.0) + White(0.1) and np.ndim(kernel["rbf"].inverse_width) == 0
+    assert np.shape(model.kernel_["rbf"].inverse_width) == (3,)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("factor", [1e-5, 1e5])
+def test_the_fit_does_not_depend_on_the_unit(factor):
+    Y = simulate_oil_flow(40, random_state=0).data
+    one = BayesianGPLVM(3, 10, max_iter=10, random_state=0).fit(Y)
+    other = BayesianGPLVM(3, 10, max_iter=10, random_state=0).fit(factor * Y)
+    assert_allclose(other.bound_, one.bound_ - Y.size * np.log(factor), rtol=1e-5)
+    assert_allclose(other.latent_mean_, one.latent_mean_, atol=1e-3)
+    assert_allclose(other.noise_variance_, factor**2 * one.noise_variance_, rtol=1e-2)
+
+
+def test_dimensions_that_the_data_do_not_need_are_switched_off():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1, 1, (120, 1))
+    curve = np.hstack([np.cos(2 * t), np.sin(2 * t), t, t**2]) + 0.03 * rng.standard_normal((120, 4))
+    model = BayesianGPLVM(4, 20, max_iter=600, random_state=0).fit(curve)
+    best = model.active_dims_[0]
+    assert len(model.active_dims_) <= 2
+    assert abs(np.corrcoef(model.latent_mean_[:, best], t[:, 0])[0, 1]) > 0.95
+    off = np.setdiff1d(np.arange(4), model.active_dims_)
+    assert_allclose(model.latent_variance_[:, off].mean(axis=0), 1.0, atol=0.2)  # back at the prior
+    assert np.abs(model.latent_mean_[:, off]).max() < 0.5
+
+
+def test_an_interrupted_fit_leaves_a_usable_estimator():
+    class Impatient(BayesianGPLVM):
+        def iterates(self, Y):
+            for step, state in enumerate(super().iterates(Y)):
+                if step == 7:
+                    raise KeyboardInterrupt
+                yield state
+
+    model = Impatient(3, 10, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(GOOD)
+    assert len(model.history_) == 7 and np.isfinite(model.bound_)
+
+
+def test_iterates_can_be_stopped():
+    Y, parameters = problem(13, N=20)
+    states = variational_iterates(group_outputs(Y), parameters, max_iter=50)
+    values = [next(states).value for _ in range(4)]
+    states.close()
+    assert np.all(np.diff(values) > 0)
+
+
+def test_fit_transform_gives_the_latent_means():
+    model = BayesianGPLVM(2, 5, max_iter=3, random_state=0)
+    assert_allclose(model.fit_transform(GOOD), model.latent_mean_)
+
+
+class FitAlone(BayesianGPLVM):
+    """The estimator with a cheap `transform`, the place of the nearest training row: its own climbs for every row."""
+
+    def transform(self, Y):
+        Y = np.nan_to_num(self.check_data(Y, reset=False) - self.mean_)
+        return self.latent_mean_[np.argmin(squared_distances(Y, np.nan_to_num(self._Y)), axis=1)]
+
+
+SMALL_MODELS = [dict(max_iter=5), dict(n_components=1, n_inducing=5, latent="point", max_iter=5),
+                dict(n_components=2, kernel=Linear(), max_iter=5, optimizer="scg")]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("parameters", SMALL_MODELS, ids=str)
+@pytest.mark.filterwarnings("ignore:Skipping check check_array_api")
+def test_the_scikit_learn_contract_of_fitting(parameters):
+    model = FitAlone(**parameters)
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
+
+
+@pytest.mark.slow
+@pytest.mark.oracle
+@pytest.mark.parametrize("parameters", SMALL_MODELS, ids=str)
+@pytest.mark.filterwarnings("ignore:Skipping check check_array_api")
+def test_the_scikit_learn_contract(parameters):
+    model = BayesianGPLVM(**parameters)
+    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_fits_end_finite_and_no_worse_than_they_began(seed):
+    rng = np.random.default_rng(seed)
+    N, D = rng.integers(2, 41), rng.integers(1, 50)
+    Y = 10.0 ** rng.uniform(-6, 6) * rng.standard_normal((N, D))
+    if rng.random() < 0.4:
+        Y[rng.integers(N, size=N // 2)] = Y[0]                                   # duplicated rows
+    if rng.random() < 0.4:
+        Y[:, rng.integers(D, size=D // 2 + 1)] = rng.standard_normal()           # constant columns
+    if rng.random() < 0.4:
+        Y[1:][rng.random((N - 1, D)) < 0.4] = np.nan                             # gaps
+    kernel = [None, Linear() + Bias(), RBF() + Bias(0.1)][seed % 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BayesianGPLVM(rng.integers(1, 6), 8, kernel=kernel, latent=["gaussian", "point"][seed % 2], max_iter=15,
+                              optimizer=["l-bfgs", "scg"][seed // 2 % 2], random_state=seed).fit(Y)
+    assert np.isfinite(model.latent_mean_).all() and np.isfinite(model.kernel_.parameters).all()
+    assert np.isfinite(model.history_).all() and model.history_[-1] >= model.history_[0]
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("model, says", [
+    (BayesianGPLVM(kernel="rbf"), "must be a kernel of gplvm_edu.kernels"), (BayesianGPLVM(init="magic"), "no init"),
+    (BayesianGPLVM(latent="none"), "latent must be"), (BayesianGPLVM(optimizer="adam"), "no method 'adam'"),
+    (BayesianGPLVM(0), "whole number"), (BayesianGPLVM(2.5), "whole number"),
+    (BayesianGPLVM(n_inducing=0), "n_inducing"), (BayesianGPLVM(jitter=np.nan), "jitter"),
+    (BayesianGPLVM(initial_variance=0.0), "initial_variance"), (BayesianGPLVM(kernel=MLP()), "latent=\"point\""),
+    (BayesianGPLVM(kernel=RBF() + Linear()), "one RBF or one Linear"),
+    (BayesianGPLVM(kernel=Bias() + White()), "does not look at the latent points"),
+    (BayesianGPLVM(2, kernel=RBF(1.0, [1.0, 1.0, 1.0])), "3 entries"), (BayesianGPLVM(max_iter=-1), "max_iter"),
+], ids=repr)
+def test_bad_parameters_get_a_clear_error(model, says):
+    with pytest.raises(ValueError, match=says):
+        model.fit(GOOD)
+
+
+@pytest.mark.bad_input
+def test_bad_data_gets_a_clear_error():
+    empty = np.where(np.arange(5) == 3, np.nan, GOOD)
+    for Y, says in [(GOOD[0], "Expected 2D"), (empty, "Column 3 of Y has no observed value"), (GOOD[:1], "1 sample"),
+                    (np.where(GOOD > 2, np.inf, GOOD), "inf"), ([["a", "b"]] * 5, "could not convert")]:
+        with pytest.raises(ValueError, match=says):
+            BayesianGPLVM().fit(Y)
+
+
+@pytest.mark.bad_input
+def test_a_row_that_was_never_observed_goes_back_to_the_prior():
+    Y = simulate_oil_flow(40, random_state=0).data
+    Y[5] = np.nan
+    model = BayesianGPLVM(2, 10, max_iter=30, random_state=0).fit(Y)
+    assert_allclose(model.latent_mean_[5], 0.0, atol=1e-9)
+    assert_allclose(model.latent_variance_[5], 1.0, atol=1e-9)
+    p, keep = model.posterior_, np.arange(40) != 5                               # the row adds nothing to the bound
+    again = Parameters(model.latent_mean_[keep], model.latent_variance_[keep], p.Z, p.kernel, 1 / p.beta)
+    assert_allclose(evaluate_bound(group_outputs((Y - model.mean_)[keep]), again).terms.total, model.bound_, rtol=1e-8)
+
+
+@pytest.mark.bad_input
+def test_columns_without_variance_are_harmless():
+    Y = simulate_oil_flow(40, random_state=0).data
+    flat = np.column_stack([Y, np.full(40, 3.0)])
+    assert np.isfinite(BayesianGPLVM(2, 10, max_iter=20).fit(flat).bound_)
+    assert np.isfinite(BayesianGPLVM(2, 10, max_iter=20).fit(np.full((10, 3), 7.0)).bound_)
+
+
+def test_gaps_are_filled_in_from_the_rest():
+    oil = simulate_oil_flow(60, random_state=0)
+    gappy = oil.data.copy()
+    gappy[np.random.default_rng(0).random(gappy.shape) < 0.2] = np.nan
+    whole = BayesianGPLVM(3, 15, max_iter=100, random_state=0).fit(oil.data)
+    holes = BayesianGPLVM(3, 15, max_iter=100, random_state=0).fit(gappy)
+    assert np.isfinite(holes.bound_) and holes.latent_variance_.mean() > whole.latent_variance_.mean()
+    assert nearest_neighbour_errors(holes.latent_mean_ * np.sqrt(holes.relevance_), oil.target) <= 12
+
+
+# --- the papers' figures -------------------------------------------------------------------------------------
+
+@pytest.mark.real
+def test_values_at_the_common_start_are_those_of_other_libraries():
+    from gplvm_edu.datasets import load_oil_flow
+    from gplvm_edu.variational.__main__ import values_at_the_common_start
+    found = values_at_the_common_start(load_oil_flow().data)
+    assert_allclose([found["without"], found["1e-8"], found["1e-6"]], [-47984.102, -47984.486, -48022.073], atol=2e-3)
+
+
+@pytest.mark.real
+def test_oil_1000_reaches_more_than_the_peers_from_each_of_three_seeds(fresh_results):
+    rows = fresh_results("variational")["oil, 1000 points"]
+    for seed in range(3):
+        row = rows[f"seed {seed}"]
+        assert row["bound"] >= 8300 and row["n_evaluations"] <= 1000, row
+        assert row["errors_top_two"] <= 3 and row["errors_weighted"] <= 3 and row["n_active"] <= 4, row
+
+
+@pytest.mark.real
+def test_points_err_more_often_in_two_dimensions_and_know_no_price_in_ten(fresh_results):
+    rows = fresh_results("variational")["oil, 1000 points"]
+    two, ten, fuzzy = rows["points, 2 dimensions"], rows["points, 10 dimensions"], rows["seed 0"]
+    assert two["errors_top_two"] > fuzzy["errors_top_two"]
+    assert ten["n_active"] >= 6 and ten["noise_variance"] < 0.1 * fuzzy["noise_variance"]
+    assert rows["planes (Bayesian PCA)"]["bound"] < fuzzy["bound"] - 5000
+
+
+# --- the explorer --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def explorer(monkeypatch):
+    from gplvm_widgets.explorer import Explorer
+    from gplvm_widgets.variational import explore_variational
+    monkeypatch.setattr(Explorer, "raise_errors", True)
+    return explore_variational(n_points=40, n_inducing=10, n_components=4)
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("chosen, steps", [
+    ({}, None), (dict(data="circle", n_components=3, seed=4), 6), (dict(data="Swiss roll", kernel="linear"), 5),
+    (dict(data="digits", kernel="RBF + bias", init="random"), 4), (dict(latent="points", initial_variance=0.02), 7),
+], ids=str)
+def test_the_code_shown_computes_what_the_panel_shows(chosen, steps, explorer, capsys):
+    explorer.set(**chosen)
+    if steps is not None:
+        explorer.run_now(max_steps=steps)
+    scope = {}
+    exec(explorer.code(explorer.settings), scope)
+    model = explorer._figure.scene.model
+    assert_allclose(scope["X"], model.latent_mean_, atol=1e-6)
+    assert_allclose(scope["S"], model.latent_variance_, atol=1e-6)
+    assert_allclose(scope["model"].bound_, model.bound_, rtol=1e-6)
+    assert f"bound {model.bound_:.1f}" in capsys.readouterr().out
+
+
+@pytest.mark.widget
+def test_the_panel_alone_is_a_figure_with_four_views():
+    from gplvm_widgets.explorer import render_png
+    from gplvm_widgets.variational import panel_variational
+    figure = panel_variational(n_points=40, n_inducing=10, steps=5)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len(titles) == 4 and any("ARD weights" in t for t in titles) and any("fit - trace - KL" in t for t in titles)
+    climb = next(axes for axes in figure.axes if "step by step" in axes.get_title(loc="left"))
+    assert len(climb.lines[0].get_ydata()) == 6
+    assert render_png(figure) != render_png(panel_variational(n_points=40, n_inducing=10))
+
+
+@pytest.mark.widget
+def test_the_ellipses_are_one_deviation_wide():
+    from gplvm_widgets.variational import panel_variational
+    scene = panel_variational(n_points=40, n_inducing=10, steps=8, horizontal=2, vertical=1).scene
+    rows = np.flatnonzero(scene.target == 0)
+    outline = scene.ellipses[0].get_paths()[0].vertices
+    mu, S = scene.model.latent_mean_[rows[0], [1, 0]], scene.model.latent_variance_[rows[0], [1, 0]]
+    assert_allclose(np.max(np.abs(outline - mu), axis=0), np.sqrt(S), rtol=1e-2)
+
+
+@pytest.mark.widget
+def test_every_control_changes_the_picture(explorer):
+    before = explorer.picture.png
+    for change in (dict(n_components=5), dict(n_inducing=6), dict(kernel="RBF + bias"), dict(init="random"),
+                   dict(seed=3), dict(n_points=50), dict(initial_variance=0.9), dict(latent="points"),
+                   dict(data="circle"), dict(kernel="linear"), dict(data="digits"), dict(data="Swiss roll")):
+        explorer.set(**change)
+        assert explorer.picture.png != before, change
+        before = explorer.picture.png
+
+
+@pytest.mark.widget
+def test_a_click_on_a_bar_shows_its_dimension_and_moves_only_the_points(explorer):
+    explorer.run_now(max_steps=5)
+    figure, before = explorer._figure, explorer.picture.png
+    axes = next(a for a in figure.axes if a.get_gid() == "weights")
+    explorer.picture.pointer = [*(axes.transData.transform([3.0, 0.1]) / figure.bbox.size), 1]
+    assert explorer.settings["horizontal"] == 3 and explorer.settings["vertical"] not in (0, 3)
+    assert explorer._figure is figure and explorer.picture.png != before and explorer._state is not None
+    assert "dimension 3" in figure.scene.words[0].get_text()
+
+
+@pytest.mark.widget
+def test_the_slider_goes_back_through_the_run(explorer):
+    explorer.run_now(max_steps=8)
+    last = explorer.picture.png
+    explorer.scrubber.value = 2
+    assert explorer.picture.png != last and explorer._state.step == 2
+    values = [t.total for t in explorer._state.terms]
+    assert np.all(np.diff(values) > -1e-9) and len(values) == 8
+
+
+@pytest.mark.widget
+def test_the_answers_of_the_questions_are_true(explorer):
+    from gplvm_widgets.variational import start_model
+    models = []
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        assert all(explorer.settings[k] == v for k, v in question.before.items())
+        explorer.reveal()
+        assert all(explorer.settings[k] == v for k, v in question.after.items())
+        models.append(explorer._figure.scene.model)
+    assert len(models[0].active_dims_) == 2 and len(models[1].active_dims_) == 6
+    plain = {k: v for k, v in explorer.questions[2].before.items() if k not in ("horizontal", "vertical")}
+    many, few = (start_model(**{**plain, "n_inducing": m})[1].terms for m in (25, 4))
+    assert few.trace > 1.2 * many.trace                                          # at the first step the trace pays
+    assert models[2].bound_terms_.trace < 0.1 * few.trace and models[2].bound_terms_.fit < 0      # at the last the fit
+
+
+# --- the explorer in a real page -----------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def page(lab):
+    """Two cells in JupyterLab, the explorer on the page."""
+    import nbformat
+    cells = ["from gplvm_widgets.variational import explore_variational", "explore_variational(n_points=60)"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, lab.root / "variational.ipynb")
+    with lab.open("variational.ipynb", folder="") as opened:
+        opened.run_all()
+        opened.show(".gplvm-explorer")
+        yield opened
+
+
+@pytest.mark.browser
+def test_sizes_redraw_and_come_back_and_run_climbs(page, screenshots):
+    start = page.picture_at_rest()
+    page.slider("n_components").press("ArrowRight", times=2)
+    assert page.wait_for_new_picture(start) != start
+    page.slider("n_components").press("ArrowLeft", times=2)
+    page.wait_for_picture(start)
+    page.click("Run")
+    page.wait_until(lambda: page.picture() not in (None, start), 20, "the first picture of the run")
+    page.click("Stop")
+    stopped = page.picture_at_rest()
+    page.screenshot(screenshots / "lab_12_variational.png")
+    assert stopped != start and 0 < page.progress() <= 1
+    page.click_picture(0.79, 0.85)                        # the third bar: its dimension comes to the horizontal axis
+    page.wait_until(lambda: page.control("horizontal").value() != "most relevant", 10, "the dimension of the bar")
+    page.click("Show the code")
+    page.wait_until(lambda: page.text(".gplvm-code"), 10, "the code to appear")
+    names = {}
+    exec(page.text(".gplvm-code"), names)
+    assert names["X"].shape == (60, 6) and page.error_box() == ""
+
+
+# --- the exercises -------------------------------------------------------------------------------------------
+
+def answer_phi(K, Psi1, Psi2, y, beta):
+    P = K + beta * Psi2
+    return beta * K @ np.linalg.solve(P, Psi1.T @ y), K @ np.linalg.solve(P, K)
+
+
+def answer_bound(Y, psi0, Psi1, Psi2, K, beta, D=None, traces=True, constant=True):
+    factors = factorise(np.linalg.cholesky(K), Psi2, Psi1.T @ Y, beta)
+    fit, trace = output_terms(factors, len(Y), Y.shape[1], np.sum(Y**2), psi0)
+    return fit - traces * trace / (D or 1) + (not constant) * Y.size / 2 * np.log(2 * np.pi)
+
+
+def answer_two(mu, S, z1, z2, alpha, gap=0.25):
+    c = 2 * alpha * S + 1
+    return np.exp(-gap * alpha * (z1 - z2) ** 2 - alpha * (mu - (z1 + z2) / 2) ** 2 / c) / np.sqrt(c)
+
+
+def answer_exact(y, nodes, weights, variance, alpha, noise, inside=False):
+    k, v = variance * np.exp(-0.5 * alpha * (nodes[:, None] - nodes) ** 2), variance + noise
+    determinant = v**2 - k**2
+    misfit = (v * (y @ y) - 2 * k * y[0] * y[1]) / determinant
+    density = np.exp(-0.5 * misfit) / (2 * np.pi * np.sqrt(determinant))
+    return weights @ np.log(density) @ weights if inside else np.log(weights @ density @ weights)
+
+
+def one_bell(mu, S, z, alpha):
+    return np.exp(-0.5 * alpha * (mu - z) ** 2 / (alpha * S + 1)) / np.sqrt(alpha * S + 1)
+
+
+def psi1_of(mu, S, Z, variance, alpha):
+    return psi_statistics(RBF(variance, alpha), mu, S, Z).Psi1
+
+
+@pytest.mark.parametrize("name, answer", [
+    ("variational.1", kl_divergence), ("variational.2", psi1_of), ("variational.3", answer_two),
+    ("variational.4", answer_bound), ("variational.5", answer_phi),
+    ("variational.6", lambda mu, S, Z, a: psi_statistics(Linear(a), mu, S, Z).Psi2[0]), ("variational.7", 2),
+    ("variational.8", answer_exact),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_right_answers_pass_whoever_computed_them(name, answer):
+    from gplvm_edu.exercises import check
+    verdict = check(name, answer)
+    assert verdict.passed is True, verdict
+
+
+@pytest.mark.parametrize("name, answer, hint", [
+    ("variational.1", lambda mu, S: -kl_divergence(mu, S), "sign"),
+    ("variational.1", lambda mu, S: 2 * kl_divergence(mu, S), "1/2"),
+    ("variational.1", lambda mu, S: 0.5 * np.sum(mu**2 + S - np.log(S)), "constant"),
+    ("variational.1", lambda mu, S: 0.5 * np.sum(1 / S + mu**2 / S + np.log(S) - 1), "other way round"),
+    ("variational.2", lambda mu, S, Z, v, a: RBF(v, a)(mu, Z), "at the means"),
+    ("variational.2", lambda mu, S, Z, v, a: psi1_of(mu, S, Z, v, a) * np.prod(np.sqrt(a * S + 1), axis=1)[:, None],
+     "height"),
+    ("variational.3", lambda mu, S, z1, z2, a: answer_two(mu, S, z1, z2, a, gap=0.0), "gap"),
+    ("variational.3", lambda mu, S, z1, z2, a: one_bell(mu, S, z1, a) * one_bell(mu, S, z2, a), "correlated"),
+    ("variational.4", lambda *args: answer_bound(*args, D=3), "added once"),
+    ("variational.4", lambda *args: answer_bound(*args, traces=False), "missing"),
+    ("variational.4", lambda *args: answer_bound(*args, constant=False), "constant"),
+    ("variational.5", lambda K, P1, P2, y, b: (np.linalg.solve(K, answer_phi(K, P1, P2, y, b)[0]), K), "K^-1 u"),
+    ("variational.5", lambda K, P1, P2, y, b: (answer_phi(K, P1, P2, y, b)[0], np.linalg.inv(K + b * P2)), "sides"),
+    ("variational.6", lambda mu, S, Z, a: (mu * a @ Z.T).T @ (mu * a @ Z.T), "S is missing"),
+    ("variational.7", 1, "without a tear"), ("variational.7", 4, "count"),
+    ("variational.8", lambda *args: np.exp(answer_exact(*args)), "logarithm is wanted"),
+    ("variational.8", lambda *args: answer_exact(*args, inside=True), "swap"),
+], ids=lambda value: value if isinstance(value, str) else None)
+def test_common_mistakes_get_their_own_hint(name, answer, hint):
+    from gplvm_edu.exercises import check
+    assert hint in check(name, answer).message
