@@ -66,7 +66,7 @@ def _backtrack_rows(value_and_gradient, X, f, g, p, alive):
     for _ in range(30):
         rows = alive[waiting]
         value, gradient = value_and_gradient(X[rows] + t * p[waiting], rows)
-        still = value <= f[rows] + 1e-14 * np.abs(f[rows])
+        still = value <= f[rows] + 1e-11 * np.abs(f[rows])
         flatter = np.max(np.abs(gradient), axis=1) < 0.5 * np.max(np.abs(g[rows]), axis=1)
         good = (value <= f[rows] + 1e-4 * t * slope[waiting]) | (still & flatter)     # Armijo, or rounding; not NaN
         done = waiting[good]

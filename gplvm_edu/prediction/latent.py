@@ -175,7 +175,7 @@ def infer(learnt, Y_new, Y, posterior, n_starts=5, max_iter=200, tolerance=1e-9)
     posterior : Posterior
     n_starts, max_iter : int
     tolerance : float
-        Of the gradient.
+        Of the gradient, for all starts; the best of each row is then followed to its last digit.
 
     Returns
     -------
@@ -199,5 +199,6 @@ def infer(learnt, Y_new, Y, posterior, n_starts=5, max_iter=200, tolerance=1e-9)
         bounds = ends.bound.reshape(-1, s)
         close = bounds >= bounds.max(axis=1, keepdims=True) - 1e-9 * (1.0 + np.abs(bounds.max(axis=1, keepdims=True)))
         best = np.arange(len(bounds)) * s + np.argmax(close, axis=1)             # (13.12)
-        found.append([part[best] for part in ends])
+        mean, variance, _ = (part[best] for part in ends)
+        found.append(climb(learnt, Y_new[i:i + step], mean, None if S is None else variance, max_iter, 1e-12))
     return LatentPosterior(*map(np.concatenate, zip(*found, strict=True)))

@@ -214,8 +214,8 @@ def draw_gains(axes, now, included):
     if included < len(gains):
         axes.plot(included + 1, gains[included], "*", color=ACCENT, markersize=13)
     axes.set(title=f"in all {gains[:included].sum():.0f} nats so far", xlabel="inclusion", ylabel="nats",
-             ylim=(0, 1.08 * gains.max()), xticks=few_ticks(0, len(gains)), yticks=few_ticks(0, gains.max()))
-    axes.legend(fontsize="small", loc="lower left")
+             ylim=(0, 1.4 * gains.max()), xticks=few_ticks(0, len(gains)), yticks=few_ticks(0, gains.max()))
+    axes.legend(fontsize="small", loc="upper right")
 
 
 def draw_errors(axes, at_start, state):
