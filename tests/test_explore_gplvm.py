@@ -698,6 +698,7 @@ def test_run_pause_scrub_and_stop_in_jupyterlab(chapter, screenshots):
     chapter.click("Run")
     chapter.wait_until(lambda: chapter.picture() not in (None, start), 20, "the first picture of the run")
     chapter.click("Pause")
+    chapter.wait_until(lambda: "Go on" in chapter.text(".gplvm-explorer"), 20, "the run to pause")
     held = chapter.picture_at_rest()
     share = chapter.progress()
     assert 0 < share < 1
