@@ -82,7 +82,7 @@ def fresh_results(tmp_path_factory):
     def compute(name):
         path = folder / f"{name}.json"
         write = [sys.executable, "-m", f"gplvm_edu.{name}", str(path)]
-        answer = subprocess.run(write, capture_output=True, text=True, timeout=1200)
+        answer = subprocess.run(write, capture_output=True, text=True, timeout=2400)
         assert answer.returncode == 0, answer.stderr[-2000:]
         return json.loads(path.read_text())
 
