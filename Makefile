@@ -91,7 +91,7 @@ bench: $(TEST_READY)
 	  echo "== $$script"; $(PY) $$script || exit 1; done
 
 bench-peers: $(TEST_READY)
-	@for topic in gplvm gtm variational; do echo "== $$topic"; $(PY) tests/bench_$$topic.py peers || true; done
+	@for topic in gplvm gtm variational; do echo "== $$topic"; $(PY) tests/bench_$$topic.py peers || exit 1; done
 
 # ---------------------------------------------------------------- the book
 book: $(TEST_READY)

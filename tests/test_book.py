@@ -165,7 +165,8 @@ OPTIMISED["gtm_variants"] = dict(tolerance=0.02)
 OPTIMISED["prediction"] = dict(tolerance=0.25, count=6)
 OPTIMISED["variational"] = dict(tolerance=0.6, count=8)             # weights near 0 move with rounding
 # A fit that selects its active set is chaotic: one digit of rounding, another set. Its bars are tests of their own.
-OPTIMISED["ivm"] = OPTIMISED["noise"] = dict(tolerance=1.0, count=400)
+OPTIMISED["ivm"] = dict(tolerance=0.5, count=12)
+OPTIMISED["noise"] = dict(tolerance=0.3)
 
 
 def differences(stored, fresh, tolerance=1e-3, where="", count=0):
