@@ -2,30 +2,45 @@
 
 PYTHON ?= python3
 PORT ?= 8888
-VENV := .venv
-PY := $(VENV)/bin/python
+VENV := .venv$(if $(OLDEST),-oldest)
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY := $(BIN)/python$(if $(filter Windows_NT,$(OS)),.exe)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+CHECK_READY := $(VENV)/.ready-check
 LAB_READY := $(VENV)/.ready-lab
 TEST_READY := $(VENV)/.ready-test
-# Topics with figures on the papers' real data: `python -m gplvm_edu.NAME FILE` writes them. `make real` runs each.
-RESULTS := datasets ppca wishart gplvm proximity gtm gtm_variants ivm noise tsne variational prediction
+# As many processes as there are cores, at most four; a file's tests, and so a notebook's cells, stay in one of them.
+PARALLEL ?= -n auto --maxprocesses=4 --dist=loadfile
+UNIT := -m "not contract and not long and not widget and not browser and not book and not slow and not real" -o addopts="--strict-markers --strict-config --doctest-modules"
+
+# Kernels and workers import the package hundreds of times: what Python compiled is kept, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test slow real results book notebooks screenshot bench bench-peers lint clean distclean browser
+.PHONY: help lab test check check-models check-notebooks check-browser check-peers slow real results book notebooks screenshot animation \
+  bench bench-peers lint types format dist release-notes clean distclean browser
 
 help:
 	@echo "make lab            start JupyterLab on the front page of the course   (PORT=8888)"
 	@echo "make test           every test that runs anywhere                      (PYTEST='-k ppca -x')"
+	@echo "make check          lint, types, unit tests, doctests: a minute and a half, and a small install"
+	@echo "make check-models   scikit-learn's own checks, the longer fits, and the explorers without a browser"
+	@echo "make check-notebooks  every cell against its stored output, and the built book"
+	@echo "make check-browser  the explorers and the pages in a real browser"
+	@echo "make check-peers    the README's tables against GPy, GPflow, GPyTorch and ugtm, each installed for it"
 	@echo "make slow           the long tests: a fresh Binder environment, and others"
 	@echo "make real           what needs the papers' data: tests, then book/results   (GPLVM_EDU_DATA=folder)"
 	@echo "make book           the static site, warnings as errors"
 	@echo "make notebooks      run the notebooks and store their outputs          (NB=01_ppca for one)"
-	@echo "make screenshot     the README's picture of the live first chapter"
+	@echo "make screenshot     the README's picture of the live first chapter;  make animation   its moving one"
 	@echo "make bench          benchmarks, as ratios inside one run"
 	@echo "make bench-peers    GPy, GPflow and ugtm beside ours, where they are installed"
-	@echo "make lint           ruff"
+	@echo "make lint           what the linters and the formatters say; 'make format' lets the formatters mend it"
+	@echo "make types          what the type checker says"
+	@echo "make dist           the files that go to PyPI;  make release-notes VERSION=0.2.0   what they bring"
 	@echo "make clean          remove what was built; 'make distclean' removes $(VENV) too"
 	@echo "PYTHON=python3.12   which Python makes $(VENV) (3.11 or later)"
+	@echo "PARALLEL=           tests in one process;  OLDEST=1 check   with the oldest versions that we allow"
 
 # ---------------------------------------------------------------- set-up, once per change of pyproject.toml
 $(PY):
@@ -51,7 +66,18 @@ $(TEST_READY): $(PY) pyproject.toml
 	@$(MEND)
 	@echo "Installing the course and its tests into $(VENV) (a minute or two) ..."
 	@$(PIP) -e ".[test]"
-	@touch $(LAB_READY) $@
+	@touch $(LAB_READY) $(CHECK_READY) $@
+
+$(CHECK_READY): $(PY) pyproject.toml
+	@$(MEND)
+	@echo "Installing the package, the widgets and their unit tests into $(VENV) (half a minute) ..."
+ifdef OLDEST
+	@$(PY) tools/oldest.py > $(VENV)/oldest.txt
+	@$(PIP) -c $(VENV)/oldest.txt -e ".[check]"
+else
+	@$(PIP) -e ".[check]"
+endif
+	@touch $@
 
 # ---------------------------------------------------------------- read
 lab: $(LAB_READY)
@@ -65,25 +91,65 @@ browser: $(TEST_READY)
 	@$(PY) tests/lab.py
 
 test: browser
-	$(PY) -m pytest $(PYTEST)
+	$(PY) -m pytest $(PARALLEL) --durations=20 $(PYTEST)
+
+check: $(CHECK_READY) $(if $(OLDEST),,lint types)      # the linters are of one version, the newest
+	HYPOTHESIS_PROFILE=quick $(PY) -m pytest $(PARALLEL) $(UNIT) tests gplvm_edu widgets $(PYTEST)
+
+check-models: $(TEST_READY)
+	$(PY) -m pytest $(PARALLEL) -m "(contract or long or widget) and not browser and not slow and not real" tests $(PYTEST)
+
+check-notebooks: $(TEST_READY)
+	$(PY) -m pytest $(PARALLEL) -m "not browser and not slow and not real" book tests/test_book.py \
+	  tests/test_store_outputs.py tests/test_binder.py $(PYTEST)
+
+check-browser: browser
+	GPLVM_EDU_REQUIRE_BROWSER=1 $(PY) -m pytest $(PARALLEL) -m "browser and not slow and not real" tests $(PYTEST)
+
+# The peers want other versions of numpy than we do: each has an environment of its own, beside ours.
+PEERS := GPy gpflow gpytorch ugtm
+$(PEERS:%=.venv-peers/%/.ready):
+	"$(PYTHON)" -m venv --clear $(@D)
+	@echo "Installing $(notdir $(@D)) into $(@D) ..."
+	@$(@D)/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check $(notdir $(@D)) \
+	  "setuptools<81"
+	@touch $@
+
+check-peers: $(CHECK_READY) $(PEERS:%=.venv-peers/%/.ready)
+	GPLVM_EDU_REQUIRE_PEERS=1 GPLVM_EDU_PEERS_PYTHON=$$(echo $(PEERS:%=.venv-peers/%/$(notdir $(BIN))/python) | tr ' ' ':') \
+	  $(PY) -m pytest -o addopts= -v tests/test_peers.py $(PYTEST)
 
 slow: browser
-	$(PY) -m pytest -m "slow and not real" $(PYTEST)
+	$(PY) -m pytest $(PARALLEL) -m "slow and not real" $(PYTEST)
 
 real: $(TEST_READY)
 	@[ -n "$$GPLVM_EDU_DATA" ] && [ -d "$$GPLVM_EDU_DATA" ] || { \
 	  echo "make real needs the papers' data: GPLVM_EDU_DATA must name an existing folder (now: '$$GPLVM_EDU_DATA')."; \
 	  echo "Appendix B (book/datasets.ipynb) says which files belong there. Then: make real GPLVM_EDU_DATA=/that/folder"; \
 	  exit 1; }
-	$(PY) -m pytest -m real $(PYTEST)
+	$(PY) -m pytest $(PARALLEL) -m real $(PYTEST)
 	@$(MAKE) --no-print-directory results
 
 results: $(TEST_READY)
-	@for name in $(RESULTS); do \
-	  echo "writing book/results/$$name.json"; $(PY) -m gplvm_edu.$$name book/results/$$name.json || exit 1; done
+	@names=$$($(PY) -m gplvm_edu.papers --list) || exit 1; for name in $$names; do \
+	  $(PY) -m gplvm_edu.papers $$name book/results/$$name.json || exit 1; done
 
-lint: $(TEST_READY)
+lint: $(CHECK_READY)
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check --quiet .
+	$(BIN)/deno fmt --check --quiet
+	$(BIN)/deno lint --quiet
+
+types: $(CHECK_READY)
+	$(PY) -m mypy
+
+format: $(CHECK_READY)
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+	$(BIN)/deno fmt
+
+animation: browser
+	$(PY) tools/animate.py
 
 bench: $(TEST_READY)
 	@for script in tests/bench*.py; do \
@@ -95,7 +161,7 @@ bench-peers: $(TEST_READY)
 
 # ---------------------------------------------------------------- the book
 book: $(TEST_READY)
-	$(VENV)/bin/jupyter-book build book --all -W -n --keep-going
+	$(BIN)/jupyter-book build book --all -W -n --keep-going
 	@echo "The site is in book/_build/html; open book/_build/html/index.html"
 
 notebooks: $(TEST_READY)
@@ -103,10 +169,19 @@ notebooks: $(TEST_READY)
 
 screenshot: browser
 	GPLVM_EDU_SCREENSHOT="$(CURDIR)/book/images/chapter01.png" $(PY) -m pytest tests/test_browser.py -k screenshot
+	$(PY) book/_ext/store_outputs.py --convert
+
+# ---------------------------------------------------------------- a release
+dist: $(TEST_READY)
+	$(PY) tools/dist.py
+	$(PY) -m twine check --strict dist/*
+
+release-notes:
+	@"$(PYTHON)" tools/release_notes.py $(VERSION) $(FILE)
 
 clean:
-	rm -rf book/_build build *.egg-info .pytest_cache .ruff_cache .hypothesis .jupyter_cache
+	rm -rf book/_build build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .jupyter_cache
 	find . -path ./$(VENV) -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf .venv .venv-oldest .venv-peers

@@ -1,4 +1,5 @@
 """gplvm_edu: probabilistic non-linear dimensionality reduction, as functions to read and estimators to use."""
+
 from .gplvm import GPLVM
 from .gtm import GTM, BatchSOM
 from .gtm_variants import (
@@ -18,10 +19,31 @@ from .unify import ClassicalMDS, KernelPCA, MinorComponents
 from .variational import BayesianGPLVM
 from .wishart import ProbabilisticKernelPCA
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
-    "GPLVM", "GTM", "PPCA", "TSNE", "BatchSOM", "BayesianGPLVM", "BayesianGTM", "ClassicalMDS", "DiscreteGTM",
-    "DualPPCA", "FactorAnalysis", "GaussianProcessGTM", "GenerativeClassifier", "Isomap", "KernelPCA",
-    "ManifoldAlignedGTM", "MetricMDS", "MinorComponents", "NonMetricMDS", "ProbabilisticKernelPCA", "SammonMapping",
-    "SemiLinearGTM", "SparseGPLVM", "TSNEPriorGPLVM", "magnification_factors",
+    "GPLVM",
+    "GTM",
+    "PPCA",
+    "TSNE",
+    "BatchSOM",
+    "BayesianGPLVM",
+    "BayesianGTM",
+    "ClassicalMDS",
+    "DiscreteGTM",
+    "DualPPCA",
+    "FactorAnalysis",
+    "GaussianProcessGTM",
+    "GenerativeClassifier",
+    "Isomap",
+    "KernelPCA",
+    "ManifoldAlignedGTM",
+    "MetricMDS",
+    "MinorComponents",
+    "NonMetricMDS",
+    "ProbabilisticKernelPCA",
+    "SammonMapping",
+    "SemiLinearGTM",
+    "SparseGPLVM",
+    "TSNEPriorGPLVM",
+    "magnification_factors",
 ]

@@ -1,55 +1,103 @@
-"""The scikit-learn contract, kept apart from the mathematics: functions teach, this file validates."""
+"""The scikit-learn contract, the loop of every iterative fit, and the methods of every model with a map.
+
+Functions teach, this file keeps house. `LatentModel` is what all estimators share, `IterativeFit` the loop, `MapModel`
+the questions that any fitted map can be asked.
+"""
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone  # noqa: F401
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-HANDLE_MISSING = ("PPCA", "FactorAnalysis", "GTM", "DiscreteGTM", "SparseGPLVM", "BayesianGPLVM")
+from . import checks
+from .linalg import nearest_rows
+from .maps import Places, best_place, distinct_columns, search_places
+
+PAIRWISE = ("precomputed", "similarity", "distance", "squared_distance")  # metrics: Y is a square matrix
+CONVERGED = ("gradient", "gain", "stalled", "schedule", "closed form")  # reasons to stop that need no warning
 
 
-class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SaysWhyNot:
+    """A question without an answer: asked for a method that `why_not` names, a model gives the mathematical reason.
+
+    why_not : {method: mathematical reason} for what the other models answer and this one can't
+    """
+
+    why_not: dict = {}
+
+    def __getattr__(self, name):
+        """Called for names that are not there: say why a question has no answer, if that is known."""
+        if name in type(self).why_not:
+            raise AttributeError(f"{type(self).__name__} has no {name}: {type(self).why_not[name]}.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class LatentModel(SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What every estimator of the course shares: checked input, `fit_transform`, output names.
 
-    A subclass writes `fit(self, Y, y=None)` and sets `embedding_` (N, q); it calls `check_data` first. Set the
-    class attribute `allows_missing` when NaN means "not observed" to the model, and `failing_checks` (a dictionary
-    {check of scikit-learn: mathematical reason}) where one can't hold.
+    A subclass writes `fit(self, Y, y=None)` and sets `embedding_` (N, q); it calls `check_data` first. It may set:
+
+    allows_missing : True when NaN means "not observed" in the data of `fit`
+    failing_checks : {check of scikit-learn: mathematical reason} where one can't hold; pass it on as
+        (see `expected_failed_checks`)
+    why_not : as in `SaysWhyNot`
     """
 
     allows_missing = False
+    failing_checks: dict = {}
 
-    def fit_transform(self, Y, y=None):
+    def fit_transform(self, Y, y=None) -> np.ndarray:
         """Fit the model and return the latent positions of the rows of Y."""
         return self.fit(Y).embedding_
 
-    def check_data(self, Y, reset=True, min_samples=2):
-        """Y as a finite float64 array (N, D) with at least `min_samples` rows; NaN only where it has a meaning."""
-        if not reset:
+    def check_data(self, Y, reset=True, min_samples=2, gaps=False) -> np.ndarray:
+        """Y as a finite float64 array (N, D); NaN where the model can be fitted with it, or here alone (`gaps`).
+
+        Every fit comes through here before any work, so a wrong `random_state` is refused here too.
+        """
+        if reset:
+            checks.valid_seed(getattr(self, "random_state", None))
+        else:
             check_is_fitted(self)
         Y = validate_data(
-            self, Y, reset=reset, dtype=np.float64, ensure_min_samples=min_samples if reset else 1,
+            self,
+            Y,
+            reset=reset,
+            dtype=np.float64,
+            ensure_min_samples=min_samples if reset else 1,
             ensure_all_finite="allow-nan",
         )
         if np.isinf(Y).any():
             row, column = np.argwhere(np.isinf(Y))[0]
-            raise ValueError(f"Input Y contains infinity (inf) at row {row}, column {column}. Remove the row, or mark "
-                             "the value as missing with NaN if the model can integrate it out (chapter 1, "
-                             "\"Missing values\").")
+            raise ValueError(
+                f"Input Y contains infinity (inf) at row {row}, column {column}. Remove the row, or mark "
+                "the value as missing with NaN if the model can integrate it out (chapter 1, "
+                '"Missing values").'
+            )
         missing = np.isnan(Y)
-        if missing.any() and not self.allows_missing:
+        if missing.any() and not (gaps or self.allows_missing):
+            fitted = "" if reset or not hasattr(self, "map_") else " Here, place, reconstruct and impute take gaps too."
             raise ValueError(
                 f"Input Y contains NaN in {missing.sum()} of {Y.size} entries, and {type(self).__name__} needs "
-                f"complete data. {', '.join(HANDLE_MISSING)} integrate missing values out: use one of them, or "
-                "fill the gaps first with PPCA().fit(Y).impute(Y) (chapter 1, \"Missing values\")."
+                f"complete data. {', '.join(models_for_gaps())} integrate missing values out: use one of them, or "
+                f'fill the gaps first with PPCA().fit(Y).impute(Y) (chapter 1, "Missing values").{fitted}'
             )
         return Y
 
-    def check_latent(self, X):
+    def check_latent(self, X) -> np.ndarray:
         """X as a float64 array (N, q) with the q of the fitted model."""
         check_is_fitted(self)
         X = np.asarray(X, dtype=np.float64)
         q = self.embedding_.shape[1]
         if X.ndim != 2 or X.shape[1] != q:
-            raise ValueError(f"X has shape {X.shape}, but the fitted model has {q} latent dimensions: pass an array "
-                             f"of shape (number of points, {q}).")
+            raise ValueError(
+                f"X has shape {X.shape}, but the fitted model has {q} latent dimensions: pass an array "
+                f"of shape (number of points, {q})."
+            )
         if not np.isfinite(X).all():
             raise ValueError("X contains NaN or infinity: a latent position has to be a point.")
         return X
@@ -61,26 +109,46 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.allows_missing
+        tags.input_tags.pairwise = getattr(self, "metric", None) in PAIRWISE
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def models_for_gaps(model=LatentModel) -> list[str]:
+    """Names of the public estimators that take NaN for "not observed": each is asked, no list is kept."""
+    found = [name for kind in model.__subclasses__() for name in models_for_gaps(kind)]
+    if model.allows_missing and not model.__name__.startswith("_") and "__init__" in vars(model):
+        found.append(model.__name__)
+    return sorted(set(found))
 
 
 class DensityModel(LatentModel):
     """A latent model that gives new data a density: the subclass writes `score_samples`."""
 
-    def score(self, Y, y=None):
+    def score(self, Y, y=None) -> float:
         """Mean log density of the rows of Y under the fitted model (larger is better)."""
         return float(np.mean(self.score_samples(Y)))
 
 
+# ---------------------------------------------------------------------------------------------- the loop
 class IterativeFit:
     """`fit` as a loop that can be watched and interrupted.
 
-    The subclass writes `iterates(Y)`, a generator of states with a `value` (larger is better), and
-    `set_state(state, history)`, which makes the estimator that of one state.
+    The subclass writes `iterates(Y)`, a generator of states, the start first, and `set_state(state)`, which makes the
+    estimator that of one state. A state has
+
+    value : the objective, larger is better
+    X : ndarray (N, q), the latent positions now
+    stopped : on the last state why it is the last: "gradient", "gain" (too small to go on), "stalled" (nothing more to
+        gain in floating-point numbers), "schedule" (a run of stated length is over, and that is the only end it has),
+        "closed form" (no search was needed); empty otherwise. A last state that gives no reason has run out of
+        `max_iter`.
+
+    Fitted: `history_` (the values, the start included), `n_iter_` (the steps made: 0 where the start was kept, 1 for a
+    closed form), `converged_`.
     """
 
-    def fit(self, Y, y=None):
+    def fit(self, Y, y=None) -> Self:
         """Exhaust `iterates`. Interrupted, the estimator keeps the last state it reached."""
         state, history = None, []
         try:
@@ -88,31 +156,166 @@ class IterativeFit:
                 history.append(state.value)
         finally:
             if state is not None:
-                self.set_state(state, history)
+                self.keep(state, history)
+        if not self.converged_:
+            last = (
+                f"the last of its {self.n_iter_} steps still gained {history[-1] - history[-2]:.3g}"
+                if len(history) > 1
+                else "it made no step, and is where it started"
+            )
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it had converged: {last}. "
+                "Raise max_iter, or tol if this is near enough.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def keep(self, state, history) -> Self:
+        """Make the estimator that of `state`, reached after the values of `history`; returns the estimator."""
+        self.set_state(state)
+        self.history_ = np.array(history)
+        steps = int(getattr(state, "step", len(history) - 1))
+        self.n_iter_ = 1 if state.stopped == "closed form" else steps
+        self.converged_ = state.stopped in CONVERGED
         return self
 
 
-def check_components(n_components, n_samples, n_features, largest, because):
-    """Raise a clear error unless `n_components` is an integer from 1 to `largest`."""
-    is_integer = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not is_integer or n_components < 1:
-        raise ValueError(f"n_components must be a whole number of at least 1, got {n_components!r}.")
-    if n_components > largest:
-        raise ValueError(
-            f"n_components={n_components} is too many for Y with n_samples={n_samples} rows and "
-            f"n_features={n_features} columns: {because}, so at most {largest} can be asked for. "
-            "Use fewer components, or more data; chapter 1, \"When there is too little data\", shows what happens "
-            "at the edge."
-        )
+def until_settled(states, gain, judged=lambda state: True) -> Iterator:
+    """Pass states on until one differs in value by less than `gain` from the one before it; that one says so.
+
+    Parameters
+    ----------
+    states : iterable of states with `value` and `stopped`
+    gain : float
+        In the units of `value`.
+    judged : callable
+        ``judged(state)``: whether this state is compared with the last one that was (an incremental method is judged
+        after each whole pass only).
+    """
+    last = -np.inf
+    for state in states:
+        settled = judged(state) and abs(state.value - last) < gain
+        yield state._replace(stopped="gain") if settled else state
+        if settled:
+            return
+        last = state.value if judged(state) else last
 
 
-def check_positive(name, value):
-    """Raise a clear error unless `value` is a finite number above 0."""
-    if not (np.isscalar(value) and np.isreal(value) and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+# ---------------------------------------------------------------------------------------------- models with a map
+class Reconstruction(NamedTuple):
+    """Expected value of every entry of some rows and its deviation, both (M, D); q(x) of each, both (M, q)."""
+
+    mean: np.ndarray
+    std: np.ndarray
+    latent_mean: np.ndarray
+    latent_variance: np.ndarray
 
 
-def expected_failed_checks(estimator):
+class MapModel(DensityModel):
+    """A model with a map from latent space to data, and every question that can be asked of one.
+
+    Fitting sets `map_` (a `maps.Map`, in the units of the data), `embedding_` (N, q) and `rows_`, a copy of the
+    training data. A subclass overrides a method where its mathematics knows better than a search: `transform`,
+    `score_samples`, and `recover`, on which `reconstruct` and `impute` stand.
+
+    One rule for every deviation: without noise it is that of E[y | f], which is uncertain because f is; with noise it
+    is that of a new observation y, and never smaller. Both are in the units of the expected data: of a probability and
+    of a label 1 or 0 where the noise is `Probit`. `jacobian` and `log_precision` are of f itself.
+    """
+
+    # --- from latent space to data ----------------------------------------------------------------------------
+    def inverse_transform(self, X, return_std=False, noise=False):
+        """Expected data at latent points X (M, q), (M, D); optionally its standard deviation, (M, D).
+
+        With `noise` the deviation is that of a new observation y; without, of E[y | f] because f is uncertain.
+        """
+        X = self.check_latent(X)
+        mean, variance = self.map_.moments(X)
+        expected = self.map_.expectation(mean, variance)
+        if not return_std:
+            return expected
+        std = self.map_.deviation(mean, variance, noise)
+        return expected, np.broadcast_to(std, mean.shape).copy()
+
+    def jacobian(self, X) -> np.ndarray:
+        """Derivatives of the mean of f (with Gaussian noise, of the expected data) at latent points, (M, D, q)."""
+        X = self.check_latent(X)
+        return self.map_.jacobian(X)
+
+    def log_precision(self, X) -> np.ndarray:
+        """Log precision of f at latent points, (M,), the mean over outputs: the grey picture.
+
+        On a grid: ``model.log_precision(grid_points(limits, 60)).reshape(60, 60)``.
+        """
+        X = self.check_latent(X)
+        if self.map_.certain_because:
+            raise TypeError(f"{type(self).__name__} has no log_precision: {self.map_.certain_because}.")
+        variance = distinct_columns(self.map_.moments(X)[1])
+        return -np.mean(np.log(np.maximum(variance, 1e-12 * np.max(variance))), axis=1)  # (5.9)
+
+    def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+        """New rows (n, D) and the latent points (n, q) that they were drawn at."""
+        check_is_fitted(self)
+        rng = checks.random_state(self.random_state if random_state is None else random_state)
+        X = self.draw_latent(checks.whole_number("n_samples", n_samples), rng)
+        return self.map_.draw(*self.map_.moments(X), rng), X
+
+    def draw_latent(self, n_samples, rng) -> np.ndarray:
+        """Latent points by lot: from the Gaussian prior, or at training points where there is none."""
+        if self.map_.latent_prior == "gaussian":
+            return rng.standard_normal((n_samples, self.embedding_.shape[1]))
+        return self.embedding_[rng.randint(len(self.embedding_), size=n_samples)]
+
+    # --- from data to latent space ----------------------------------------------------------------------------
+    def check_rows(self, Y, gaps=True) -> np.ndarray:
+        """New rows as `check_data` leaves them, with at least one value in each."""
+        return checks.observed_rows(self.check_data(Y, reset=False, gaps=gaps))
+
+    def near_places(self, Y, n_starts) -> np.ndarray:
+        """Latent positions of the training rows nearest to each row of Y, (M, n_starts, q): where a search begins."""
+        return self.embedding_[nearest_rows(Y, self.rows_, checks.whole_number("n_starts", n_starts))]
+
+    def place(self, Y, n_starts=5) -> Places:
+        """Where new rows may lie, as `Places`: the ends of several searches for each, best first; NaN is a gap."""
+        Y = self.check_rows(Y)
+        return search_places(self.map_, Y, self.near_places(Y, n_starts))
+
+    def transform(self, Y, n_starts=5) -> np.ndarray:
+        """Latent positions of new rows, (M, q): the best end of searches from the places of near neighbours."""
+        Y = self.check_rows(Y, gaps=False)
+        return best_place(self.map_, Y, self.near_places(Y, n_starts))[0]
+
+    def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
+        """What rows with gaps say: q(x) as mean and variance (M, q), and mean and variance of f, (M, D)."""
+        Y = self.check_rows(Y)
+        X, _ = best_place(self.map_, Y, self.near_places(Y, n_starts))
+        return X, np.zeros_like(X), *self.map_.moments(X)
+
+    def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
+        """Expected value of EVERY entry of new rows, as `Reconstruction`: gaps (NaN) filled, the rest freed of noise.
+
+        With `noise` the deviations are those of a new observation y; without, of E[y | f].
+        """
+        X, S, mean, variance = self.recover(Y, n_starts)
+        std = self.map_.deviation(mean, variance, noise)
+        return Reconstruction(self.map_.expectation(mean, variance), np.broadcast_to(std, mean.shape).copy(), X, S)
+
+    def impute(self, Y, return_std=False, n_starts=5):
+        """Y with each gap filled by its expected value; optionally deviations of a new observation, else 0."""
+        found = self.reconstruct(Y, n_starts, noise=True)
+        Y = self.check_data(Y, reset=False, gaps=True)
+        gaps = np.isnan(Y)
+        filled = np.where(gaps, found.mean, Y)
+        return (filled, np.where(gaps, found.std, 0.0)) if return_std else filled
+
+    def score_samples(self, Y, n_starts=5) -> np.ndarray:
+        """Log density of the observed entries of new rows at their best latent position, (M,)."""
+        Y = self.check_rows(Y)
+        return self.map_.log_density(Y, best_place(self.map_, Y, self.near_places(Y, n_starts))[0])[0]
+
+
+def expected_failed_checks(estimator) -> dict:
     """The checks of scikit-learn that can't hold for this estimator: {check: mathematical reason}.
 
     Pass it on: ``check_estimator(model, expected_failed_checks=expected_failed_checks(model))``.

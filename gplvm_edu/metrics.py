@@ -1,12 +1,16 @@
 """How good is an embedding? Errors of neighbours, neighbourhoods kept, shapes and subspaces compared."""
+
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
-BLOCK = 2**20       # distances held in memory at a time: 8 MB, so that N = 10000 needs no N x N array
+from . import checks
+
+GAPS = "Leave such rows out, or fill them in first."
+BLOCK = 2**20  # distances held in memory at a time: 8 MB, so that N = 10000 needs no N x N array
 
 
-def nearest_neighbour_errors(X, target):
+def nearest_neighbour_errors(X, target) -> int:
     r"""Leave-one-out 1-nearest-neighbour errors: points whose nearest other point bears another label.
 
     .. math:: \sum_n [\, t_n \ne t_{m(n)} \,], \qquad m(n) = \arg\min_{m \ne n} \|x_n - x_m\|^2
@@ -18,10 +22,6 @@ def nearest_neighbour_errors(X, target):
     target : sequence (N,)
         Labels of any kind.
 
-    Returns
-    -------
-    int
-
     Notes
     -----
     Costs O(N^2 q), as matrix products over blocks of rows. Rounding in a product can reverse ties, so the
@@ -32,22 +32,28 @@ def nearest_neighbour_errors(X, target):
     >>> nearest_neighbour_errors([[0.0], [1.0], [1.1], [5.0]], ["a", "a", "b", "b"])
     2
     """
-    X, target = _matrix(X, "X", 2), np.asarray(target)
+    X, target = checks.points(X, "X", 2, GAPS), np.asarray(target)
     if target.shape != (len(X),):
         raise ValueError(f"target has shape {target.shape}: it must hold a label for each of {len(X)} rows.")
     if target.dtype.kind == "f" and np.isnan(target).any():
         raise ValueError("target contains NaN, which differs from every label: leave unlabelled points out.")
-    return int(np.count_nonzero(target != target[_nearest_neighbours(X)]))
+    return int(np.count_nonzero(target != target[nearest_neighbours(X)]))
 
 
-def _nearest_neighbours(X):
-    """Index of the nearest other row for every row of X, the lowest among equals."""
-    (N, q), X = X.shape, _unit(X)
+def nearest_neighbours(X) -> np.ndarray:
+    """Index of the nearest other row for every row of X, the lowest among equals.
+
+    Examples
+    --------
+    >>> nearest_neighbours(np.array([[0.0], [1.0], [1.1]]))
+    array([1, 2, 1])
+    """
+    (N, q), X = X.shape, unit_range(X)
     A = X - X.mean(axis=0)
     a2, nearest = np.sum(A**2, axis=1), np.empty(N, int)
     left, right = np.c_[-2 * A, np.ones(N)], np.c_[A, a2].T
-    for n in _blocks(N):
-        D = left[n] @ right                                              # |a - b|^2 - |a|^2     (B, N)
+    for n in row_blocks(N):
+        D = left[n] @ right  # |a - b|^2 - |a|^2     (B, N)
         D[np.arange(len(n)), n] = np.inf
         nearest[n] = D.argmin(axis=1)
         rounding = 4 * (q + 4) * np.finfo(float).eps * (a2[n] + a2.max())
@@ -57,8 +63,8 @@ def _nearest_neighbours(X):
     return nearest
 
 
-def trustworthiness(Y, X, n_neighbors=5):
-    r"""Are neighbours in the embedding neighbours in the data? 1 if all are, about 1/2 by chance.
+def trustworthiness(Y, X, n_neighbors=5) -> float:
+    r"""Are neighbours in the embedding neighbours in the data? 1 if all are, about 1/2 by chance, never below 0.
 
     .. math:: T(k) = 1 - \frac{2}{N k (2N - 3k - 1)} \sum_n \sum_{m \in U_k(n)} (r(n, m) - k)
 
@@ -74,16 +80,12 @@ def trustworthiness(Y, X, n_neighbors=5):
     n_neighbors : int
         k, from 1 to below N / 2.
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
     Notes
     -----
     Costs O(N^2 (D + q + log N)), in blocks of rows. Points equally far in the data share the better rank; of
     those equally far in the embedding the first count as nearer.
-    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods.
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods. With X and Y exchanged it is
+    their continuity: are neighbours in the data neighbours in the embedding?
 
     Examples
     --------
@@ -93,33 +95,21 @@ def trustworthiness(Y, X, n_neighbors=5):
     >>> trustworthiness(Y, np.where(Y == 0, 40, Y), n_neighbors=1)      # one end put beside the other
     0.625
     """
-    Y, X = _unit(_matrix(Y, "Y", 3)), _unit(_matrix(X, "X", 3))
+    Y, X = unit_range(checks.points(Y, "Y", 3, GAPS)), unit_range(checks.points(X, "X", 3, GAPS))
     _demand_same_length(Y, X, "Y", "X")
-    N, k = len(Y), n_neighbors
-    if not isinstance(k, (int, np.integer)) or not 1 <= k < N / 2:
-        raise ValueError(f"n_neighbors is {k!r}: it must be a whole number from 1 to below N / 2 = {N / 2}.")
+    N, k = len(Y), checks.whole_number("n_neighbors", n_neighbors)
+    if k >= N / 2:
+        raise ValueError(f"n_neighbors={k} is too many: it must be below N / 2 = {N / 2}, or the formula has no scale.")
     excess = 0
-    for n in _blocks(N):
-        near, D = _first_k(_distances(X, n), k), _distances(Y, n)                # (B, k), (B, N)
+    for n in row_blocks(N):
+        near, D = nearest_columns(_distances(X, n), k), _distances(Y, n)  # (B, k), (B, N)
         sought = zip(np.sort(D, axis=1), np.take_along_axis(D, near, axis=1), strict=True)
-        rank = 1 + np.array([np.searchsorted(sorted_row, d) for sorted_row, d in sought])    # r(n, m)  (B, k)
+        rank = 1 + np.array([np.searchsorted(sorted_row, d) for sorted_row, d in sought])  # r(n, m)  (B, k)
         excess += int(np.sum(np.maximum(rank - k, 0)))
     return 1.0 - 2.0 * excess / (N * k * (2 * N - 3 * k - 1))
 
 
-def continuity(Y, X, n_neighbors=5):
-    """Are neighbours in the data neighbours in the embedding? Trustworthiness, the two exchanged.
-
-    Examples
-    --------
-    >>> Y = np.array([[0.0], [1.0], [3.0], [7.0], [15.0], [31.0]])
-    >>> continuity(Y, Y**2, n_neighbors=2) == trustworthiness(Y**2, Y, n_neighbors=2)
-    True
-    """
-    return trustworthiness(X, Y, n_neighbors)
-
-
-def procrustes_align(A, B, scaling=True, reflection=True):
+def procrustes_align(A, B, scaling=True, reflection=True) -> np.ndarray:
     r"""B moved onto A by the best translation, rotation, reflection and scale.
 
     .. math:: \min_{s, R, t} \| A - (s B R + 1 t^\top) \|_F, \qquad R^\top R = I
@@ -131,10 +121,6 @@ def procrustes_align(A, B, scaling=True, reflection=True):
     scaling, reflection : bool
         Whether s may differ from 1, and R have the determinant -1.
 
-    Returns
-    -------
-    ndarray (N, q)
-
     Notes
     -----
     Costs O(N q^2): with A and B centred and B'A = U S V', R = U V' and s = tr S / ||B||^2.
@@ -145,7 +131,7 @@ def procrustes_align(A, B, scaling=True, reflection=True):
     >>> np.allclose(procrustes_align(A, 3 * A[:, ::-1] + 5), A)           # reflected, larger, elsewhere
     True
     """
-    A, B = _matrix(A, "A", 2), _matrix(B, "B", 2)
+    A, B = checks.points(A, "A", 2, GAPS), checks.points(B, "B", 2, GAPS)
     _demand_same_length(A, B, "A", "B")
     if A.shape != B.shape:
         raise ValueError(f"A has {A.shape[1]} columns and B {B.shape[1]}: pad the narrower one with zeros.")
@@ -160,7 +146,7 @@ def procrustes_align(A, B, scaling=True, reflection=True):
     return s * B0 @ (U @ Vt) + A.mean(axis=0)
 
 
-def procrustes_distance(A, B, scaling=True, reflection=True):
+def procrustes_distance(A, B, scaling=True, reflection=True) -> float:
     r"""What is left between A and B after :func:`procrustes_align`, relative to the spread of A.
 
     .. math:: \min_{s, R, t} \| A - (s B R + 1 t^\top) \|_F \,/\, \| A - 1 \bar a^\top \|_F
@@ -180,22 +166,17 @@ def procrustes_distance(A, B, scaling=True, reflection=True):
     return float(linalg.norm(A - aligned) / linalg.norm(A - A.mean(axis=0)))
 
 
-def subspace_angle(A, B):
-    r"""The largest principal angle between the column spaces of A and B, in radians.
+def subspace_angle(A, B) -> float:
+    r"""The largest principal angle between the column spaces of A and B, in radians, from 0 to pi / 2.
 
     .. math:: \sin\theta = \| (I - Q_A Q_A^\top) Q_B \|_2, \qquad \cos\theta = \sigma_{\min}(Q_A^\top Q_B)
 
-    with orthonormal bases Q_A and Q_B, of which Q_B has no more columns than Q_A.
+    with orthonormal bases Q_A and Q_B, of which Q_B has no more columns than Q_A; 0 where one space contains the other.
 
     Parameters
     ----------
     A, B : ndarray (D, q) and ndarray (D, p)
         Their columns need not be independent.
-
-    Returns
-    -------
-    float
-        From 0, where one space contains the other, to pi / 2.
 
     Notes
     -----
@@ -208,7 +189,7 @@ def subspace_angle(A, B):
     >>> round(subspace_angle([[1.0], [0.0]], [[1.0], [1e-12]]) * 1e12, 3)
     1.0
     """
-    A, B = _unit(_matrix(A, "A", 1)), _unit(_matrix(B, "B", 1))
+    A, B = unit_range(checks.points(A, "A", 1, GAPS)), unit_range(checks.points(B, "B", 1, GAPS))
     _demand_same_length(A, B, "A", "B")
     if not (A.any() and B.any()):
         raise ValueError(f"{'B' if A.any() else 'A'} contains zeros alone: it spans no space.")
@@ -224,41 +205,40 @@ def _distances(X, n):
     return D
 
 
-def _first_k(D, k):
-    """Columns of the k smallest elements in each row of D, the first among equals: (B, k)."""
+def nearest_columns(D, k) -> np.ndarray:
+    """Columns of the k smallest elements in each row of D, the first among equals: (B, k).
+
+    Examples
+    --------
+    >>> nearest_columns(np.array([[3.0, 1.0, 2.0, 1.0]]), 2)
+    array([[1, 3]])
+    """
     edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
     inside, at_edge = D < edge, D == edge
     room = k - np.count_nonzero(inside, axis=1, keepdims=True)
     return np.nonzero(inside | (at_edge & (np.cumsum(at_edge, axis=1) <= room)))[1].reshape(-1, k)
 
 
-def _blocks(N):
-    """The indices 0 to N - 1 in pieces of about BLOCK / N."""
+def row_blocks(N) -> list[np.ndarray]:
+    """The indices 0 to N - 1 in pieces of about BLOCK / N.
+
+    Examples
+    --------
+    >>> [len(block) for block in row_blocks(2000)]
+    [500, 500, 500, 500]
+    """
     return np.array_split(np.arange(N), -(-N * N // BLOCK))
 
 
-def _unit(X):
-    """X over a power of two near its largest element: exact, and its squares can't overflow."""
+def unit_range(X) -> np.ndarray:
+    """X over a power of two near its largest element: exact, and its squares can't overflow.
+
+    Examples
+    --------
+    >>> unit_range(np.array([3.0, -6.0]))
+    array([ 0.375, -0.75 ])
+    """
     return np.ldexp(X, -np.frexp(np.max(np.abs(X)))[1])
-
-
-def _matrix(X, name, min_rows):
-    """X as a matrix of finite floats, or an error that says what it was."""
-    try:
-        if np.iscomplexobj(X):
-            raise TypeError("these are complex")
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a matrix of real numbers: {error}.") from None
-    if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"{name} has shape {X.shape}: it must be a matrix, one row for each point. Points "
-                         f"with one coordinate make a single column, {name}.reshape(-1, 1).")
-    if len(X) < min_rows:
-        raise ValueError(f"{name} has {len(X)} rows: at least {min_rows} are needed.")
-    if not np.all(np.isfinite(X)):
-        n = np.flatnonzero(~np.all(np.isfinite(X), axis=1))[0]
-        raise ValueError(f"{name} is not finite in row {n}: leave such rows out, or fill them in first.")
-    return X
 
 
 def _demand_same_length(A, B, name_A, name_B):

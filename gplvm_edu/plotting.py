@@ -3,6 +3,7 @@
 Needs the ``plot`` extra (matplotlib). Every function draws into axes that the caller owns and returns them;
 none of them calls pyplot, so they serve notebooks, scripts and widgets alike.
 """
+
 import matplotlib
 import matplotlib.patches
 import numpy as np
@@ -20,7 +21,7 @@ STYLE = {
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
-    "axes.titley": 1.02,                 # a fixed place: searching for one costs a third of every redraw
+    "axes.titley": 1.02,  # a fixed place: searching for one costs a third of every redraw
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
@@ -32,10 +33,10 @@ STYLE = {
 }
 
 
-in_style = matplotlib.rc_context(STYLE)         # decorator: whatever a panel draws, it draws in the course's style
+in_style = matplotlib.rc_context(STYLE)  # decorator: whatever a panel draws, it draws in the course's style
 
 
-def use_style():
+def use_style() -> None:
     """Make the course's look the default of this session (first code cell of each chapter)."""
     matplotlib.rcParams.update(STYLE)
 
@@ -77,8 +78,13 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
     for k, label in enumerate(np.unique(target)):
         chosen = target == label
         axes.scatter(
-            horizontal[chosen], vertical[chosen], s=size, alpha=alpha, linewidths=0,
-            color=PALETTE[k % len(PALETTE)], marker=MARKERS[k % len(MARKERS)],
+            horizontal[chosen],
+            vertical[chosen],
+            s=size,
+            alpha=alpha,
+            linewidths=0,
+            color=PALETTE[k % len(PALETTE)],
+            marker=MARKERS[k % len(MARKERS)],
             label=str(label if names is None else names[int(label)]),
         )
     names_of_axes = ("latent dimension 1", "latent dimension 2") if X.shape[1] > 1 else ("point", "latent dimension 1")
@@ -98,6 +104,7 @@ def draw_graph(axes, nodes, edges, title=""):
     nodes : dict
         {name: (x, y, "optimised" | "integrated" | "observed")}.
     edges : sequence of (parent, child)
+    title : str
 
     Examples
     --------
@@ -112,11 +119,24 @@ def draw_graph(axes, nodes, edges, title=""):
         axes.add_patch(matplotlib.patches.Circle((x, y), 0.3, facecolor=face, edgecolor="black", zorder=2))
         axes.text(x, y - 0.01, f"${name}$", color=text, ha="center", va="center", fontsize=13, zorder=3)
     for parent, child in edges:
-        axes.add_patch(matplotlib.patches.FancyArrowPatch(
-            nodes[parent][:2], nodes[child][:2], arrowstyle="-|>", mutation_scale=14, color="black",
-            shrinkA=22, shrinkB=22, linewidth=1.2))
+        axes.add_patch(
+            matplotlib.patches.FancyArrowPatch(
+                nodes[parent][:2],
+                nodes[child][:2],
+                arrowstyle="-|>",
+                mutation_scale=14,
+                color="black",
+                shrinkA=22,
+                shrinkB=22,
+                linewidth=1.2,
+            )
+        )
     places = np.array([node[:2] for node in nodes.values()], float)
-    axes.set(xlim=(places[:, 0].min() - 0.5, places[:, 0].max() + 0.5),
-             ylim=(places[:, 1].min() - 0.5, places[:, 1].max() + 0.5), aspect="equal", title=title)
+    axes.set(
+        xlim=(places[:, 0].min() - 0.5, places[:, 0].max() + 0.5),
+        ylim=(places[:, 1].min() - 0.5, places[:, 1].max() + 0.5),
+        aspect="equal",
+        title=title,
+    )
     axes.set_axis_off()
     return axes

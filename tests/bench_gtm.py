@@ -7,6 +7,7 @@
 the other, so that all meet the same weather; what counts are medians of ratios. The noise moves by 1e-9 each time.
 With one thread the processor's own time is taken, which does not count what other programs do; with two, the clock's.
 """
+
 import sys
 from statistics import median
 from time import perf_counter, process_time
@@ -46,6 +47,7 @@ def ours():
 def ugtm():
     """The body of the loop of ugtm's `optimize`, on the same data and with its own functions, M = 17."""
     from ugtm import ugtm_core, ugtm_gtm
+
     Y, _, _ = problem(0)
     start = ugtm_gtm.initialize(Y, 15, 4, 1.0)
     Phi, D = start.matPhiMPlusOne, Y.shape[1]
@@ -107,8 +109,10 @@ def main(peers):
         with threadpool_limits(n_threads):
             times = interleaved(works, process_time if n_threads == 1 else perf_counter)
         middle = np.median(times, axis=0)
-        print(f"{n_threads} thread{'s' * (n_threads > 1)}: one EM iteration {middle[1]:.2f} ms, "
-              f"{median(times[:, 1] / times[:, 0]):.1f} times (product + exp + product), which took {middle[0]:.2f} ms")
+        print(
+            f"{n_threads} thread{'s' * (n_threads > 1)}: one EM iteration {middle[1]:.2f} ms, "
+            f"{median(times[:, 1] / times[:, 0]):.1f} times (product + exp + product), which took {middle[0]:.2f} ms"
+        )
         if peers:
             ratio = median(times[:, 2] / times[:, 1])
             slower = ratio if slower is None else slower

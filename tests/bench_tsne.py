@@ -6,6 +6,7 @@
 Each repeat times both in turn, at positions moved by 1e-9, so that both meet the same weather; what counts is the
 median of the ratios.
 """
+
 import sys
 from statistics import median
 from time import perf_counter
@@ -71,8 +72,10 @@ def main(fit):
         failed = [f"Only {faster:.2f} times faster than scikit-learn"] * (faster < TARGET)
         if fit:
             ours, theirs, seconds, their_seconds = final_costs()
-            print(f"final cost {ours:.4f} in {seconds:.0f} s, scikit-learn's {theirs:.4f} in {their_seconds:.0f} s: "
-                  f"{ours / theirs - 1:+.1%}")
+            print(
+                f"final cost {ours:.4f} in {seconds:.0f} s, scikit-learn's {theirs:.4f} in {their_seconds:.0f} s: "
+                f"{ours / theirs - 1:+.1%}"
+            )
             failed += [f"final cost {ours:.4f} is not within 3 % of {theirs:.4f}"] * (ours > (1 + SAME_COST) * theirs)
     sys.exit("; ".join(failed) or 0)
 

@@ -2,16 +2,18 @@
 
 The lines are read by tests/bench.py; alone: ``python tests/bench_unify.py``.
 """
+
 import numpy as np
 from scipy import linalg
 
-LARGEST_RATIO = 1.3         # what chapter 3 promises, on one BLAS thread
+LARGEST_RATIO = 1.3  # what chapter 3 promises, on one BLAS thread
 
 
 def unify_cases(rng):
     from gplvm_edu.kernels import RBF
     from gplvm_edu.linalg import double_centre, squared_distances
     from gplvm_edu.unify import ClassicalMDS, KernelPCA
+
     N, q = 2000, 2
     Y = rng.normal(size=(N, 12))
     kernel = RBF(inverse_width=0.1)
@@ -21,14 +23,26 @@ def unify_cases(rng):
     def yardstick(S):
         return lambda: linalg.eigh(S, subset_by_index=(N - q, N - 1))
 
-    yield (f"unify: KernelPCA.fit(Y) / scipy eigh of the leading {q}, N={N}",
-           lambda: KernelPCA(q, kernel).fit(Y), yardstick(S_kernel))
-    yield (f"unify: KernelPCA.fit(K), precomputed / scipy eigh of the leading {q}, N={N}",
-           lambda: KernelPCA(q, metric="precomputed").fit(K), yardstick(S_kernel))
-    yield (f"unify: ClassicalMDS.fit(Y) / scipy eigh of the leading {q}, N={N}",
-           lambda: ClassicalMDS(q).fit(Y), yardstick(S_distance))
-    yield (f"unify: ClassicalMDS.fit(D), distances / scipy eigh of the leading {q}, N={N}",
-           lambda: ClassicalMDS(q, metric="distance").fit(D), yardstick(S_distance))
+    yield (
+        f"unify: KernelPCA.fit(Y) / scipy eigh of the leading {q}, N={N}",
+        lambda: KernelPCA(q, kernel).fit(Y),
+        yardstick(S_kernel),
+    )
+    yield (
+        f"unify: KernelPCA.fit(K), precomputed / scipy eigh of the leading {q}, N={N}",
+        lambda: KernelPCA(q, metric="precomputed").fit(K),
+        yardstick(S_kernel),
+    )
+    yield (
+        f"unify: ClassicalMDS.fit(Y) / scipy eigh of the leading {q}, N={N}",
+        lambda: ClassicalMDS(q).fit(Y),
+        yardstick(S_distance),
+    )
+    yield (
+        f"unify: ClassicalMDS.fit(D), distances / scipy eigh of the leading {q}, N={N}",
+        lambda: ClassicalMDS(q, metric="distance").fit(D),
+        yardstick(S_distance),
+    )
 
 
 GROUPS = (unify_cases,)
@@ -37,5 +51,6 @@ if __name__ == "__main__":
     import sys
 
     import bench
+
     bench.GROUPS = GROUPS
     bench.main(sys.argv[1:])

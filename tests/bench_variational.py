@@ -12,6 +12,7 @@ programs on the machine do not slow down; with two it is the clock on the wall.
 An OpenBLAS older than the processor may not know it and fall back to slow routines (threadpoolctl shows such an
 architecture as "Prescott"); OPENBLAS_CORETYPE=SkylakeX, or whatever fits, cures that for all libraries alike.
 """
+
 import sys
 import tracemalloc
 from statistics import median
@@ -22,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.linalg import centre
+from gplvm_edu.papers.variational import common_start
 from gplvm_edu.variational import bound_and_gradients, group_outputs
-from gplvm_edu.variational.__main__ import common_start
 
 TARGET, Q, M = 12.0, 10, 50
 
@@ -41,6 +42,7 @@ def ours(N=1000):
 
 def gpy(N=1000):
     import GPy
+
     Y, (X, S, Z, k, noise) = problem(N)
     kernel = GPy.kern.RBF(Q, variance=k.variance, lengthscale=k.inverse_width**-0.5, ARD=True)
     model = GPy.models.BayesianGPLVM(Y, Q, X=X.copy(), X_variance=S.copy(), Z=Z.copy(), kernel=kernel, num_inducing=M)
@@ -52,10 +54,16 @@ def gpy(N=1000):
 def gpflow(N=1000):
     import gpflow as library
     import tensorflow as tf
+
     Y, (X, S, Z, k, noise) = problem(N)
     kernel = library.kernels.SquaredExponential(k.variance, lengthscales=k.inverse_width**-0.5)
-    model = library.models.BayesianGPLVM(tf.constant(Y), X_data_mean=tf.constant(X), X_data_var=tf.constant(S),
-                                         kernel=kernel, inducing_variable=tf.constant(Z))
+    model = library.models.BayesianGPLVM(
+        tf.constant(Y),
+        X_data_mean=tf.constant(X),
+        X_data_var=tf.constant(S),
+        kernel=kernel,
+        inducing_variable=tf.constant(Z),
+    )
     model.likelihood.variance.assign(noise)
     variables = model.trainable_variables
 
@@ -87,7 +95,7 @@ def ratio_to_exp(work, clock, N=1000, seconds=4.0):
     while len(ratios) < 5 or (perf_counter() - begin < seconds and len(ratios) < 200):
         move, limits = move + 1e-9, []
         for _ in range(5):
-            numbers[:] = exponents                       # hot: just written
+            numbers[:] = exponents  # hot: just written
             limits.append(time_of(np.exp, numbers, numbers, clock=clock))
         t = time_of(work, move, clock=clock)
         ratios.append(t / median(limits))
@@ -122,15 +130,20 @@ def main(peers):
         try:
             work = prepare()
         except ImportError as missing:
-            print(f"{name:>10}: not installed here ({missing}). GPy and GPflow want different versions of numpy: "
-                  "give each an environment of its own")
+            print(
+                f"{name:>10}: not installed here ({missing}). GPy and GPflow want different versions of numpy: "
+                "give each an environment of its own"
+            )
             continue
         for n_threads in (1, 2):
             with threadpool_limits(n_threads):
                 found[name, n_threads] = ratio_to_exp(work, process_time if n_threads == 1 else perf_counter)
         milliseconds = min(found[name, n][1] for n in (1, 2))
-        print(f"{name:>10}: {found[name, 1][0]:6.1f} times one exp with 1 thread, {found[name, 2][0]:6.1f} with 2; "
-              f"at best {milliseconds:.1f} ms", flush=True)
+        print(
+            f"{name:>10}: {found[name, 1][0]:6.1f} times one exp with 1 thread, {found[name, 2][0]:6.1f} with 2; "
+            f"at best {milliseconds:.1f} ms",
+            flush=True,
+        )
     with threadpool_limits(1):
         exponent, peak = exponent_in_N(), peak_memory()
     print(f"time grows as N to the power {exponent:.2f}; N = 20000 needs {peak / 2**30:.2f} GB")

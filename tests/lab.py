@@ -12,6 +12,7 @@ open and tests that use asyncio must not meet it. Every request to another host 
 Run as a script (``make test`` does) this file looks for a browser, and fetches Playwright's own when there
 is none.
 """
+
 import functools
 import hashlib
 import http.server
@@ -82,9 +83,11 @@ def ensure_browser(seconds=240):
 # ---------------------------------------------------------------------- the browser
 def in_browser_thread(method):
     """Run a method of an object that has a ``browser`` in that browser's own thread."""
+
     @functools.wraps(method)
     def wrapper(self, *args, **kwargs):
         return self.browser.do(method, self, *args, **kwargs)
+
     return wrapper
 
 
@@ -107,11 +110,11 @@ class Browser:
 
         self._playwright = sync_playwright().start()
         flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        self._chromium = self._playwright.chromium.launch(executable_path=self.path, args=flags)
+        self.chromium = self._playwright.chromium.launch(executable_path=self.path, args=flags)
 
     def new_page(self, width=1300, height=2400):
         """A Playwright page that can reach this machine only (call it in the browser's thread)."""
-        context = self._chromium.new_context(viewport={"width": width, "height": height})
+        context = self.chromium.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
         context.route(lambda address: not _is_local(address), functools.partial(self._refuse, page))
         return page
@@ -122,8 +125,9 @@ class Browser:
 
     def close(self):
         def stop():
-            self._chromium.close()
+            self.chromium.close()
             self._playwright.stop()
+
         self.do(stop)
         self._worker.shutdown()
 
@@ -136,13 +140,21 @@ def _is_local(address):
 CELLS = """const panel = window.jupyterapp.shell.currentWidget;
   const cells = panel.content.widgets.map(widget => widget.model).filter(model => model.type == 'code');"""
 NONE_RUN = "() => {" + CELLS + "return cells.length > 0 && cells.every(cell => cell.executionCount === null); }"
-ALL_RUN = "() => {" + CELLS + """
+ALL_RUN = (
+    "() => {"
+    + CELLS
+    + """
   const idle = panel.sessionContext.session?.kernel?.status == 'idle';
   return idle && cells.every(cell => cell.executionCount !== null); }"""
-ERRORS = "() => {" + CELLS + """
+)
+ERRORS = (
+    "() => {"
+    + CELLS
+    + """
   const unexpected = cells.filter(cell => !(cell.getMetadata('tags') || []).includes('raises-exception'));
   return unexpected.flatMap(cell => cell.outputs.toJSON()).filter(output => output.output_type == 'error')
     .map(output => output.ename + ': ' + output.evalue + '\\n' + output.traceback.join('\\n')); }"""
+)
 KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
 BAR = ".gplvm-explorer .progress-bar"
 IMG = "img.gplvm-picture, .gplvm-picture img"
@@ -162,13 +174,26 @@ RUN_THEN_STOP = """async ([run, stop, bar]) => {
   while (button(stop).disabled || share() == 0 || share() == before) {
     if (Date.now() > end) throw new Error(`the run ended at ${share()} % before it could be stopped`);
     await new Promise(resolve => setTimeout(resolve, 2)); }
-  button(stop).click(); }"""
-RERUN = "async (start) => {" + CELLS + """
+  button(stop).click();
+  while (!button(stop).disabled) {
+    if (Date.now() > end) throw new Error('the run was not stopped within a minute');
+    await new Promise(resolve => setTimeout(resolve, 2)); } }"""
+RERUN = (
+    "async (start) => {"
+    + CELLS
+    + """
   const all = panel.content.widgets.map(widget => widget.model);
   panel.content.activeCellIndex = all.indexOf(cells.find(cell => cell.sharedModel.source.startsWith(start)));
   await window.jupyterapp.commands.execute('notebook:run-cell'); }"""
-OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
-               "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+)
+OWN_FOLDERS = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_RUNTIME_DIR",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+    "IPYTHONDIR",
+)
 
 
 class Lab:
@@ -182,14 +207,24 @@ class Lab:
         bin_folder = Path(python).parent
         own = {name: str(home) for name in OWN_FOLDERS}
         command = [
-            str(python), "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+            str(python),
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--ServerApp.ip=127.0.0.1",
             "--LabApp.expose_app_in_browser=True",
-            f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0",
-            f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={self.token}",
+            f"--ServerApp.port={self.port}",
+            "--ServerApp.port_retries=0",
+            f"--ServerApp.root_dir={self.root}",
+            f"--IdentityProvider.token={self.token}",
         ]
         with open(self.log, "wb") as log:
             self._server = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, cwd=self.root,
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.root,
                 env={**os.environ, **own, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"},
             )
         self._wait_until_up()
@@ -197,10 +232,7 @@ class Lab:
     def _settings(self, home):
         """No news pop-up in front of the page, and every cell on the page even when it is out of sight."""
         quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-        settings = {
-            "apputils-extension/notification": quiet,
-            "notebook-extension/tracker": {"windowingMode": "none"},
-        }
+        settings = {"apputils-extension/notification": quiet, "notebook-extension/tracker": {"windowingMode": "none"}}
         for name, values in settings.items():
             path = home / "@jupyterlab" / f"{name}.jupyterlab-settings"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -308,7 +340,7 @@ class NotebookPage:
 
     @in_browser_thread
     def run_then_stop(self, run="Run", stop="Stop", selector=BAR):
-        """Click Run, and Stop as soon as the progress bar moves (both inside the page: no time is lost)."""
+        """Click Run, Stop as soon as the progress bar moves (all inside the page), and wait for the last picture."""
         self.page.evaluate(RUN_THEN_STOP, [run, stop, selector])
 
     @in_browser_thread
@@ -358,6 +390,14 @@ class NotebookPage:
             if time.monotonic() > end:
                 raise TimeoutError(f"waited {seconds} s for {what}; error box: {self.error_box()!r}")
             time.sleep(0.05)
+
+    def run_shown_code(self, seconds=30):
+        """Click "Show the code", and run what appears: the names that it defines."""
+        self.click("Show the code")
+        self.wait_until(lambda: self.text(".gplvm-code"), seconds, "the code to appear")
+        names = {}
+        exec(self.text(".gplvm-code"), names)
+        return names
 
     @in_browser_thread
     def error_box(self):

@@ -1,4 +1,5 @@
 """Binder: what repo2docker would install is enough to open the course and run its first chapter."""
+
 import re
 import shutil
 import subprocess
@@ -76,8 +77,16 @@ def fresh_environment(folder, course):
     """An empty virtual environment with Binder's list installed in the folder of the course; its Python."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r",
-               "binder/requirements.txt"]
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        "binder/requirements.txt",
+    ]
     answer = subprocess.run(install, cwd=course, capture_output=True, text=True, timeout=900)
     assert answer.returncode == 0, answer.stderr[-3000:]
     return python
@@ -86,12 +95,23 @@ def fresh_environment(folder, course):
 @pytest.mark.slow
 def test_wheel_holds_every_module_of_the_course(tmp_path):
     """A plain install (no -e) must not lose a folder that became a module."""
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check",
-             "--wheel-dir", str(tmp_path), str(copy_course(tmp_path / "course"))]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        str(tmp_path),
+        str(copy_course(tmp_path / "course")),
+    ]
     answer = subprocess.run(build, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr[-2000:]
-    listing = subprocess.run([sys.executable, "-m", "zipfile", "-l", str(next(tmp_path.glob("*.whl")))],
-                             capture_output=True, text=True).stdout
+    listing = subprocess.run(
+        [sys.executable, "-m", "zipfile", "-l", str(next(tmp_path.glob("*.whl")))], capture_output=True, text=True
+    ).stdout
     sources = [path.relative_to(ROOT) for path in ROOT.glob("gplvm_edu/**/*.py")]
     sources += [path.relative_to(ROOT / "widgets") for path in ROOT.glob("widgets/**/*.py")]
     assert [str(path) for path in sources if path.as_posix() not in listing] == []

@@ -2,6 +2,7 @@
 
 A chapter's own test needs three lines; see the module ``lab`` for what a page can do.
 """
+
 import os
 import re
 import time
@@ -68,6 +69,7 @@ def test_driver_blocks_and_writes_down_requests_to_other_hosts(browser):
         page = browser.new_page()
         page.set_content('<img src="http://elsewhere.invalid/picture.png">', wait_until="load")
         page.context.close()
+
     browser.do(visit)
     assert [address for address, _ in browser.outside if "elsewhere.invalid" in address]
 
@@ -79,8 +81,9 @@ def test_front_page_runs_in_jupyterlab_and_leads_to_chapter_one(lab, screenshots
         page.screenshot(screenshots / "lab_index.png")
         assert page.count("#gplvm-latent-front-page") == 1
         page.follow_link("Probabilistic PCA")
-        page.wait_until(lambda: "01_ppca.ipynb" in page.text(".lm-DockPanel-tabBar .lm-mod-current"), 30,
-                        "chapter 1 to open")
+        page.wait_until(
+            lambda: "01_ppca.ipynb" in page.text(".lm-DockPanel-tabBar .lm-mod-current"), 30, "chapter 1 to open"
+        )
 
 
 @pytest.mark.slow
@@ -156,10 +159,7 @@ def test_click_into_the_picture_chooses_another_point(chapter):
 
 def test_show_the_code_shows_code_that_runs(chapter):
     assert chapter.text(".gplvm-code") == ""
-    chapter.click("Show the code")
-    chapter.wait_until(lambda: chapter.text(".gplvm-code"), 30, "the code to appear")
-    names = {}
-    exec(chapter.text(".gplvm-code"), names)
+    names = chapter.run_shown_code()
     assert names["latent"].shape == (400, 2)
     chapter.click("Show the code")
     chapter.wait_until(lambda: not chapter.text(".gplvm-code"), 30, "the code to go")
@@ -173,7 +173,7 @@ def test_run_advances_and_stop_stops_between_two_steps(chapter):
     chapter.click("Show the code")
     closed_form = chapter.picture_at_rest()
     chapter.run_then_stop()
-    stopped, share = chapter.picture_at_rest(quiet=3.0), chapter.progress()  # Stop draws the newest state once more
+    stopped, share = chapter.picture_at_rest(), chapter.progress()
     assert stopped != closed_form and 0 < share < 1
     time.sleep(1.0)
     assert chapter.picture() == stopped and chapter.progress() == share

@@ -1,4 +1,5 @@
 """What holds for the exercises of every topic: wrong answers are told, and nothing raises."""
+
 from pathlib import Path
 
 import numpy as np

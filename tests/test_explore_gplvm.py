@@ -1,4 +1,5 @@
 """`explore_gplvm` and `latent_picture`: as functions, through traits, and in a real browser."""
+
 import asyncio
 import base64
 import html as html_module
@@ -7,14 +8,14 @@ import json
 import re
 import time
 from datetime import UTC, datetime
+from functools import partial
 
-import nbformat
 import numpy as np
 import pytest
+from gplvm_widgets.drawing import few_ticks, how_sure, picture_limit
 from gplvm_widgets.explorer import Drawing, Explorer, one_thread, render_png
 from gplvm_widgets.gplvm import PrintedGPLVM, explore_gplvm, panel_gplvm, read_table
 from gplvm_widgets.gplvm.fit import CORRECTED, KERNELS, PRINTED, model_at, printed_gradients, slope_ratio
-from gplvm_widgets.gplvm.panel import few_ticks, how_sure, picture_limit
 from gplvm_widgets.gplvm.source import BUILT_IN, Source
 from gplvm_widgets.latent_picture import few_colours, kernel_parts, latent_picture
 from hypothesis import given
@@ -24,6 +25,7 @@ from numpy.testing import assert_allclose
 from gplvm_edu import datasets
 from gplvm_edu.gplvm import GPLVM, value_and_gradients
 from gplvm_edu.kernels import MLP, RBF, Bias, White
+from gplvm_edu.maps import grid_points
 from gplvm_edu.plotting import PALETTE
 
 SMALL = dict(n_points=40)
@@ -36,19 +38,16 @@ def small_matrices_need_one_thread():
         yield
 
 
-@pytest.fixture
-def explorer(monkeypatch):
-    monkeypatch.setattr(Explorer, "raise_errors", True)
-    return explore_gplvm(**SMALL)
+EXPLORER = partial(explore_gplvm, **SMALL)
 
 
 def latent_place(explorer, x, y):
     """Fractions of the figure where the latent point (x, y) is drawn."""
-    return explorer._figure.scene.latent.transData.transform([x, y]) / explorer._figure.bbox.size
+    return explorer.figure.scene.latent.transData.transform([x, y]) / explorer.figure.bbox.size
 
 
 def shown_model(explorer):
-    return explorer._figure.scene.model
+    return explorer.figure.scene.model
 
 
 # --- the panel as a function -----------------------------------------------------------------------------------
@@ -67,7 +66,7 @@ def test_panel_draws_latent_space_decoded_point_and_objective(data):
 def test_panel_after_steps_is_the_fit_of_as_many_iterations():
     figure = panel_gplvm(steps=12, x1=0.3, x2=-0.2, **SMALL)
     fitted = GPLVM(max_iter=12, random_state=0).fit(datasets.simulate_oil_flow(40, random_state=0).data)
-    assert_allclose(figure.scene.model.embedding_, fitted.embedding_, atol=1e-6)         # the default kernel
+    assert_allclose(figure.scene.model.embedding_, fitted.embedding_, atol=1e-6)  # the default kernel
     assert_allclose(figure.scene.decoded.mean.get_ydata(), fitted.inverse_transform([[0.3, -0.2]])[0], atol=1e-6)
 
 
@@ -85,7 +84,7 @@ def test_a_panel_saved_as_a_file_shows_the_cross_too():
 def test_the_grey_picture_is_the_log_precision_of_the_model():
     figure = panel_gplvm(steps=5, n_grid=20, **SMALL)
     limit = figure.scene.latent.get_xlim()[1]
-    expected = figure.scene.model.log_precision((-limit, limit, -limit, limit), 20)
+    expected = figure.scene.model.log_precision(grid_points((-limit, limit, -limit, limit), 20)).reshape(20, 20)
     assert_allclose(figure.scene.latent.images[0].get_array(), expected)
     assert limit == picture_limit(figure.scene.model.embedding_) > np.abs(figure.scene.model.embedding_).max()
 
@@ -109,8 +108,8 @@ def test_uncertainty_in_words_goes_from_sure_to_ignorant():
     scene.point_at(50.0, 50.0)
     assert "no data here" in scene.words.get_text()
     mean, deviation = scene.model.inverse_transform([[50.0, 50.0]], return_std=True)
-    rbf, bias, _ = scene.model.kernel_.parts            # far away only the constant is known a little
-    assert rbf.variance <= deviation[0] ** 2 <= rbf.variance + bias.variance
+    rbf, bias, _ = scene.model.kernel_.parts  # far away only the constant is known a little
+    assert np.all((rbf.variance <= deviation[0] ** 2) & (deviation[0] ** 2 <= rbf.variance + bias.variance))
     assert_allclose(scene.decoded.mean.get_ydata(), mean[0])
     assert len({how_sure(share) for share in (0.1, 0.5, 0.9)}) == 3
 
@@ -145,8 +144,9 @@ def test_decoding_a_point_costs_less_than_a_fifth_of_the_redraw_that_shows_it():
 
 
 # --- as printed, or corrected ------------------------------------------------------------------------------------
-MODEL = dict(scale=False, kernel="RBF", inverse_width=1.0, noise=0.1, init="pca", seed=0, n_points=40,
-             optimizer="l-bfgs")
+MODEL = dict(
+    scale=False, kernel="RBF", inverse_width=1.0, noise=0.1, init="pca", seed=0, n_points=40, optimiser="l-bfgs"
+)
 
 
 @pytest.mark.gradient
@@ -167,7 +167,7 @@ def test_the_printed_gradient_doubles_the_likelihood_and_not_the_prior():
     _, dX, dtheta = value_and_gradients(Y, X, kernel)
     value, printed_dX, printed_dtheta = printed_gradients(Y, X, kernel, "gaussian", 0.0)
     assert value == value_and_gradients(Y, X, kernel, "gaussian")[0]
-    assert_allclose(printed_dX, 2 * dX - X)             # at the greatest posterior dX = X, and this is X, not 0
+    assert_allclose(printed_dX, 2 * dX - X)  # at the greatest posterior dX = X, and this is X, not 0
     assert_allclose(printed_dtheta, 2 * dtheta)
 
 
@@ -181,9 +181,15 @@ def test_climbing_by_the_printed_gradient_starts_alike_and_goes_elsewhere():
 
 # --- through traits ----------------------------------------------------------------------------------------------
 CASES = [
-    dict(), dict(data="digits", kernel="RBF + linear", x1=0.7), dict(data="Swiss roll", kernel="Matern 3/2"),
-    dict(kernel="MLP", prior=False), dict(kernel="linear", init="random", seed=3), dict(optimizer="scg", noise=0.02),
-    dict(init="kernel_pca", inverse_width=3.98), dict(gradient=PRINTED, scale=True), dict(init="isomap"),
+    dict(),
+    dict(data="digits", kernel="RBF + linear", x1=0.7),
+    dict(data="Swiss roll", kernel="Matern 3/2"),
+    dict(kernel="MLP", prior=False),
+    dict(kernel="linear", init="random", seed=3),
+    dict(optimiser="scg", noise=0.02),
+    dict(init="kernel_pca", inverse_width=3.98),
+    dict(gradient=PRINTED, scale=True),
+    dict(init="isomap"),
 ]
 
 
@@ -197,47 +203,29 @@ def test_the_code_shown_computes_what_the_panel_shows(case, explorer, capsys):
         scope = {}
         with one_thread():
             exec(explorer.code(explorer.settings), scope)
-        model, scene = shown_model(explorer), explorer._figure.scene
+        model, scene = shown_model(explorer), explorer.figure.scene
         assert_allclose(scope["X"], model.embedding_, atol=1e-6)
         assert_allclose(scope["model"].kernel_.parameters, model.kernel_.parameters, rtol=1e-5)
         assert_allclose(scope["Y"], scene.Y)
         assert_allclose(scope["decoded"], model.inverse_transform([[explorer.settings["x1"], -0.4]]), atol=1e-5)
-        assert f"deviation {scope['deviation'][0]:.3g}" in scene.words.get_text()
+        assert f"deviation {scope['deviation'][0, 0]:.3g}" in scene.words.get_text()
         assert "objective" in capsys.readouterr().out
-
-
-@pytest.mark.widget
-def test_every_control_changes_the_picture(explorer):
-    explorer.run_now(max_steps=4)
-    before = explorer.picture.png
-    for change in (dict(kernel="MLP"), dict(inverse_width=3.0), dict(noise=0.3), dict(init="random"), dict(seed=2),
-                   dict(prior=False), dict(n_points=30), dict(gradient=PRINTED), dict(x1=0.5), dict(x2=0.5),
-                   dict(scale=True), dict(data="digits"), dict(data="Swiss roll")):
-        explorer.set(**change)
-        assert explorer.picture.png != before, change
-        before = explorer.picture.png
-    explorer.set(optimizer="scg")                       # seen as soon as it takes a step
-    explorer.run_now(max_steps=4)
-    other = explorer.picture.png
-    explorer.set(optimizer="l-bfgs")
-    explorer.run_now(max_steps=4)
-    assert explorer.picture.png != other
 
 
 @pytest.mark.widget
 def test_a_drag_decodes_at_once_and_draws_nothing_else(explorer, monkeypatch):
     explorer.run_now(max_steps=10)
     monkeypatch.setattr(explorer, "panel", lambda *args: pytest.fail("the panel was drawn again"))
-    before, state = explorer.picture.png, explorer._state
+    before, state = explorer.picture.png, explorer.state
     for count, (x, y) in enumerate([(0.5, 0.25), (0.6, 0.3), (-1.0, 0.1)], start=1):
         explorer.picture.pointer = [*latent_place(explorer, x, y), count]
         assert explorer.picture.answered == count and explorer.picture.png != before
         assert_allclose([explorer.settings["x1"], explorer.settings["x2"]], [x, y], atol=1e-3)
         here = shown_model(explorer).inverse_transform([[explorer.settings["x1"], explorer.settings["x2"]]])
-        assert_allclose(explorer._figure.scene.decoded.mean.get_ydata(), here[0])
+        assert_allclose(explorer.figure.scene.decoded.mean.get_ydata(), here[0])
         before = explorer.picture.png
-    assert explorer._state is state
-    explorer.picture.pointer = [0.85, 0.2, 9]           # the objective is no latent space
+    assert explorer.state is state
+    explorer.picture.pointer = [0.85, 0.2, 9]  # the objective is no latent space
     assert explorer.picture.answered == 9 and explorer.picture.png == before
     explorer.picture.arrow = [1, -5, 1]
     assert explorer.settings["x1"] > -1.0 and explorer.settings["x2"] < 0.1 and explorer.picture.png != before
@@ -256,14 +244,14 @@ def test_a_drag_shows_the_same_picture_as_a_redraw(explorer):
 def test_run_climbs_and_the_slider_goes_back_to_every_iterate(explorer):
     start = explorer.picture.png
     explorer.run_now(max_steps=30)
-    values = explorer._state.values
+    values = explorer.state.values
     assert np.all(np.diff(values[:30]) >= 0) and explorer.scrubber.max == 29
     assert explorer.picture.png != start
     explorer.scrubber.value = 7
-    assert explorer._state.step == 7
+    assert explorer.state.step == 7
     fitted = GPLVM(max_iter=7, random_state=0).fit(datasets.simulate_oil_flow(40, random_state=0).data)
     assert_allclose(shown_model(explorer).embedding_, fitted.embedding_, atol=1e-6)
-    assert f"{values[7]:.1f}" in explorer._figure.axes[3].get_title(loc="left")
+    assert f"{values[7]:.1f}" in explorer.figure.axes[3].get_title(loc="left")
     assert "max_iter=7," in explorer.code(explorer.settings)
 
 
@@ -273,18 +261,18 @@ def test_the_cross_can_be_dragged_while_the_model_learns(explorer):
         explorer.run()
         for _ in range(6):
             await asyncio.sleep(0)
-        step = explorer._state.step
+        step = explorer.state.step
         explorer.picture.pointer = [*latent_place(explorer, 0.5, 0.5), 1]
         assert explorer.running and abs(explorer.settings["x1"] - 0.5) < 1e-2
         for _ in range(6):
             await asyncio.sleep(0)
-        assert explorer._state.step > step
+        assert explorer.state.step > step
         explorer.pause()
-        fine = explorer._figure.scene.latent.images[0].get_array().shape[0]
+        fine = explorer.figure.scene.latent.images[0].get_array().shape[0]
         explorer.pause()
         explorer.redraw()
-        coarse = explorer._figure.scene.latent.images[0].get_array().shape[0]
-        assert coarse < fine                            # a coarse grey picture while it runs, a fine one at rest
+        coarse = explorer.figure.scene.latent.images[0].get_array().shape[0]
+        assert coarse < fine  # a coarse grey picture while it runs, a fine one at rest
         explorer.stop()
 
     asyncio.run(go())
@@ -303,15 +291,15 @@ def test_each_question_can_be_asked_and_its_answer_holds(explorer):
 
     explorer.ask(3)
     explorer.reveal()
-    assert explorer._state.values[-1] < with_prior.history_[-1] - 100 and 750 < with_prior.history_[-1] < 900
+    assert explorer.state.values[-1] < with_prior.history_[-1] - 100 and 750 < with_prior.history_[-1] < 900
 
     explorer.ask(2)
-    assert "sure" in explorer._figure.scene.words.get_text()
+    assert "sure" in explorer.figure.scene.words.get_text()
     explorer.reveal()
-    assert "no data here" in explorer._figure.scene.words.get_text()
+    assert "no data here" in explorer.figure.scene.words.get_text()
     model = shown_model(explorer)
-    far, limit = model.inverse_transform([[2.4, -2.4]])[0], explorer._figure.scene.latent.get_xlim()[1]
-    assert np.abs(far - model.mean_).max() < 1.0 and limit > 2.4                # of sixteen grey levels
+    far, limit = model.inverse_transform([[2.4, -2.4]])[0], explorer.figure.scene.latent.get_xlim()[1]
+    assert np.abs(far - model.mean_).max() < 1.0 and limit > 2.4  # of sixteen grey levels
 
 
 # --- the reader's own data ---------------------------------------------------------------------------------------
@@ -319,21 +307,27 @@ def test_each_question_can_be_asked_and_its_answer_holds(explorer):
 def test_own_array_with_labels_becomes_the_data(monkeypatch):
     monkeypatch.setattr(Explorer, "raise_errors", True)
     explorer = explore_gplvm(OWN, ["left", "right"] * 15, n_points=20)
-    assert explorer.settings["data"] == "yours" and explorer._figure.scene.Y.shape == (20, 6)
-    assert {text.get_text() for text in explorer._figure.scene.latent.get_legend().get_texts()} == {"left", "right"}
+    assert explorer.settings["data"] == "yours" and explorer.figure.scene.Y.shape == (20, 6)
+    assert {text.get_text() for text in explorer.figure.scene.latent.get_legend().get_texts()} == {"left", "right"}
     scope = {"Y": OWN}
     exec(explorer.code(explorer.settings), scope)
     assert_allclose(scope["X"], shown_model(explorer).embedding_, atol=1e-6)
     explorer.set(data="oil flow")
-    assert explorer._figure.scene.Y.shape == (20, 12)
+    assert explorer.figure.scene.Y.shape == (20, 12)
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("Y, labels, message", [
-    (OWN[:3], None, "have 3 rows"), (OWN[:, :1], None, "nothing to reduce"), (OWN[0], None, "one row for each point"),
-    ([["a", "b"]] * 9, None, "must be numbers"), (np.where(OWN > 2, np.nan, OWN), None, "is nan.*chapter 8"),
-    (OWN, [1, 2], "one for each of the 30 rows"),
-])
+@pytest.mark.parametrize(
+    "Y, labels, message",
+    [
+        (OWN[:3], None, "have 3 rows"),
+        (OWN[:, :1], None, "nothing to reduce"),
+        (OWN[0], None, "one row for each point"),
+        ([["a", "b"]] * 9, None, "must be numbers"),
+        (np.where(OWN > 2, np.nan, OWN), None, "is nan.*chapter 8"),
+        (OWN, [1, 2], "one for each of the 30 rows"),
+    ],
+)
 def test_own_array_that_can_not_be_drawn_is_explained(Y, labels, message):
     with pytest.raises(ValueError, match=message):
         explore_gplvm(Y, labels)
@@ -345,15 +339,22 @@ CSV = HEADER + "\n".join(BODY) + "\n"
 
 
 def upload(explorer, content, name="mine.csv"):
-    explorer.upload.value = [{"name": name, "type": "text/csv", "size": len(content), "content": content.encode(),
-                              "last_modified": datetime(2026, 1, 1, tzinfo=UTC)}]
+    explorer.upload.value = [
+        {
+            "name": name,
+            "type": "text/csv",
+            "size": len(content),
+            "content": content.encode(),
+            "last_modified": datetime(2026, 1, 1, tzinfo=UTC),
+        }
+    ]
 
 
 @pytest.mark.widget
 def test_csv_file_becomes_the_data_and_its_code_loads_it_again(explorer, tmp_path, monkeypatch):
     upload(explorer, CSV)
-    assert explorer.settings["data"] == "yours" and explorer._figure.scene.Y.shape == (12, 3)
-    assert explorer._figure.scene.names == ("a", "b")
+    assert explorer.settings["data"] == "yours" and explorer.figure.scene.Y.shape == (12, 3)
+    assert explorer.figure.scene.names == ("a", "b")
     (tmp_path / "mine.csv").write_text(CSV)
     monkeypatch.chdir(tmp_path)
     explorer.run_now(max_steps=3)
@@ -366,17 +367,24 @@ def test_csv_file_becomes_the_data_and_its_code_loads_it_again(explorer, tmp_pat
 def test_label_column_by_name_may_be_numbers(explorer):
     text = "year,u,v\n" + "".join(f"{1990 + k % 3},{a},{b}\n" for k, (a, b) in enumerate(OWN[:12, :2]))
     upload(explorer, text)
-    assert explorer._figure.scene.Y.shape == (12, 3) and explorer._figure.scene.names is None
+    assert explorer.figure.scene.Y.shape == (12, 3) and explorer.figure.scene.names is None
     explorer.label_column.value = "year"
-    assert explorer._figure.scene.Y.shape == (12, 2) and explorer._figure.scene.names == ("1990", "1991", "1992")
+    assert explorer.figure.scene.Y.shape == (12, 2) and explorer.figure.scene.names == ("1990", "1991", "1992")
 
 
 @pytest.mark.widget
-@pytest.mark.parametrize("text, shape, labels", [
-    (CSV, (12, 3), True), ("\n".join(BODY), (12, 3), True), (CSV.replace(",", "\t"), (12, 3), True),
-    (CSV.replace(",", ";").replace(".", ","), (12, 3), True), ("\ufeff" + CSV, (12, 3), True),
-    ("\n\n" + CSV + "\n\n", (12, 3), True), ("\n".join(row.rsplit(",", 1)[0] for row in BODY), (12, 3), False),
-])
+@pytest.mark.parametrize(
+    "text, shape, labels",
+    [
+        (CSV, (12, 3), True),
+        ("\n".join(BODY), (12, 3), True),
+        (CSV.replace(",", "\t"), (12, 3), True),
+        (CSV.replace(",", ";").replace(".", ","), (12, 3), True),
+        ("\ufeff" + CSV, (12, 3), True),
+        ("\n\n" + CSV + "\n\n", (12, 3), True),
+        ("\n".join(row.rsplit(",", 1)[0] for row in BODY), (12, 3), False),
+    ],
+)
 def test_csv_of_many_habits_is_read(text, shape, labels):
     table = read_table(text.encode("utf-8"))
     assert table.data.shape == shape and (table.labels is not None) == labels
@@ -384,15 +392,20 @@ def test_csv_of_many_habits_is_read(text, shape, labels):
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("text, message", [
-    ("", "empty"), (HEADER, "header but no data"), (HEADER + "\n".join(BODY[:3]), "have 3 rows"),
-    (CSV.replace(BODY[4].split(",")[1], "oops"), "Line 6, 'width' holds 'oops'"),
-    (CSV.replace(BODY[4].split(",")[1], ""), "Line 6, 'width' is empty.*chapter 8"),
-    (CSV.replace(BODY[4].split(",")[1], "NaN"), "Line 6, 'width' is NaN"),
-    (CSV + "1,2,3\n", "Line 14 has 3 cells"),
-    ("\n".join(f"{row},{'xy'[k % 2]}" for k, row in enumerate(BODY)), "only one of them can be the label"),
-    ("a,b\n" + "1,x\n2,y\n" * 5, "nothing to reduce"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        (HEADER, "header but no data"),
+        (HEADER + "\n".join(BODY[:3]), "have 3 rows"),
+        (CSV.replace(BODY[4].split(",")[1], "oops"), "Line 6, 'width' holds 'oops'"),
+        (CSV.replace(BODY[4].split(",")[1], ""), "Line 6, 'width' is empty.*chapter 8"),
+        (CSV.replace(BODY[4].split(",")[1], "NaN"), "Line 6, 'width' is NaN"),
+        (CSV + "1,2,3\n", "Line 14 has 3 cells"),
+        ("\n".join(f"{row},{'xy'[k % 2]}" for k, row in enumerate(BODY)), "only one of them can be the label"),
+        ("a,b\n" + "1,x\n2,y\n" * 5, "nothing to reduce"),
+    ],
+)
 def test_csv_that_can_not_be_used_says_which_line_and_what_to_do(text, message):
     with pytest.raises(ValueError, match=message):
         read_table(text)
@@ -457,7 +470,7 @@ def test_latent_picture_is_the_same_text_every_time_and_small(oil, digits):
     assert again.html == picture.html and again.png == picture.png
     for _, each in (oil, digits):
         assert len(each.html) < 150_000 and len(each.png) < 60_000
-        assert "http" not in each.html                  # it asks nobody for anything
+        assert "http" not in each.html  # it asks nobody for anything
 
 
 @pytest.mark.widget
@@ -480,15 +493,16 @@ def test_kernel_parts_accept_rbf_alone_and_one_width_for_each_dimension(oil):
         model = GPLVM(kernel=kernel, max_iter=2, random_state=0).fit(Y)
         rbf, bias = kernel_parts(model)
         point = np.array([[0.3, 0.4]])
-        assert_allclose(RBF(rbf.variance, rbf.inverse_width)(point, model.embedding_) + bias,
-                        model.kernel_(point, model.embedding_))
+        assert_allclose(
+            RBF(rbf.variance, rbf.inverse_width)(point, model.embedding_) + bias, model.kernel_(point, model.embedding_)
+        )
         assert latent_picture(model).html
 
 
 @pytest.mark.bad_input
 def test_latent_picture_refuses_what_a_page_can_not_evaluate(oil):
     Y = OWN
-    with pytest.raises(ValueError, match="RBF \\+ Bias \\+ White in the page.*MLP"):
+    with pytest.raises(ValueError, match=r"RBF \+ Bias \+ White in the page.*MLP"):
         latent_picture(GPLVM(kernel=MLP() + White(0.1), max_iter=1).fit(Y))
     with pytest.raises(ValueError, match="this model has"):
         latent_picture(GPLVM(kernel=RBF() * Bias() + White(0.1), max_iter=1).fit(Y))
@@ -508,8 +522,9 @@ class StaticPage:
         browser.do(self._open, path, scripts)
 
     def _open(self, path, scripts):
-        context = self.browser._chromium.new_context(offline=True, java_script_enabled=scripts,
-                                                     viewport={"width": 900, "height": 1300})
+        context = self.browser.chromium.new_context(
+            offline=True, java_script_enabled=scripts, viewport={"width": 900, "height": 1300}
+        )
         self.page = context.new_page()
         self.errors = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -521,15 +536,24 @@ class StaticPage:
 
     def state(self, name):
         """Where the cross is, what is decoded there, its deviation, and the painted pixels."""
-        data = self.do(self.page.evaluate, f"""() => {{ const e = document.getElementById('gplvm-latent-{name}');
+        data = self.do(
+            self.page.evaluate,
+            f"""() => {{ const e = document.getElementById('gplvm-latent-{name}');
             return [e.dataset.x, e.dataset.values, e.dataset.deviation, e.querySelector('canvas').toDataURL(),
-                    e.querySelector('.gplvm-words').textContent]; }}""")
+                    e.querySelector('.gplvm-words').textContent]; }}""",
+        )
         x, values, deviation, pixels, words = data
-        return (np.array([[float(v) for v in x.split()]]), np.array([float(v) for v in values.split()]),
-                float(deviation), pixels, words)
+        return (
+            np.array([[float(v) for v in x.split()]]),
+            np.array([float(v) for v in values.split()]),
+            float(deviation),
+            pixels,
+            words,
+        )
 
     def drag(self, name, *places):
         """Press the pointer in the plane and move it through these fractions of its width and height."""
+
         def move():
             box = self.page.locator(f"#gplvm-latent-{name} .gplvm-plane").bounding_box()
             places_ = [(box["x"] + a * box["width"], box["y"] + b * box["height"]) for a, b in places]
@@ -538,6 +562,7 @@ class StaticPage:
             for place in places_[1:]:
                 self.page.mouse.move(*place, steps=4)
             self.page.mouse.up()
+
         self.browser.do(move)
 
     def press(self, name, key, times=1):
@@ -576,8 +601,8 @@ def test_dragging_in_a_page_without_kernel_or_network_decodes_as_python_does(whi
     for x, values, deviation, _, words in seen:
         expected, exact = model.inverse_transform(x, return_std=True)
         assert_allclose(values, expected[0], atol=1e-6, rtol=0)
-        assert abs(deviation - exact[0]) < 0.03 * ignorance
-        assert words.lower().startswith(how_sure(deviation / ignorance))         # the page says it in the same words
+        assert np.all(np.abs(deviation - exact[0]) < 0.03 * ignorance)
+        assert words.lower().startswith(how_sure(deviation / ignorance))  # the page says it in the same words
     assert len({pixels for *_, pixels, _ in seen}) == len(seen)
     assert static_page.errors == [] and all(url.startswith(("file:", "data:")) for url in static_page.requests)
     static_page.do(static_page.page.screenshot, path=str(screenshots / f"latent_picture_{which}.png"))
@@ -601,8 +626,13 @@ def test_arrow_keys_move_the_cross_and_stop_at_the_border(static_page, digits):
 
 
 def stored_start(page, name):
-    return [page.do(page.page.evaluate, f"""() => JSON.parse(document.querySelector(
-        '#gplvm-latent-{name} .gplvm-arrays').textContent).start""")]
+    return [
+        page.do(
+            page.page.evaluate,
+            f"""() => JSON.parse(document.querySelector(
+        '#gplvm-latent-{name} .gplvm-arrays').textContent).start""",
+        )
+    ]
 
 
 @pytest.mark.browser
@@ -611,8 +641,10 @@ def test_the_cross_lies_on_the_point_it_stands_for_whatever_the_theme_and_the_wi
     static_page.do(static_page.page.set_viewport_size, {"width": width, "height": 1300})
     static_page.drag("digits", (0.7, 0.2), (0.25, 0.75))
     x, limit = static_page.state("digits")[0][0], stored(digits[1])["limit"]
-    boxes = [static_page.do(static_page.page.locator(f"#gplvm-latent-digits {part}").first.bounding_box)
-             for part in (".gplvm-plane", "img", ".gplvm-cross")]
+    boxes = [
+        static_page.do(static_page.page.locator(f"#gplvm-latent-digits {part}").first.bounding_box)
+        for part in (".gplvm-plane", "img", ".gplvm-cross")
+    ]
     plane, image, cross_box = boxes
     assert plane == image and plane["width"] == plane["height"] <= width
     middle = [cross_box[side] + cross_box[size] / 2 - image[side] for side, size in (("x", "width"), ("y", "height"))]
@@ -623,8 +655,11 @@ def test_the_cross_lies_on_the_point_it_stands_for_whatever_the_theme_and_the_wi
 @pytest.mark.browser
 def test_the_plane_can_be_reached_by_tab_and_has_a_name_and_a_ring(static_page):
     static_page.do(static_page.page.keyboard.press, "Tab")
-    found = static_page.do(static_page.page.evaluate, """() => { const e = document.activeElement;
-        return [e.className, e.getAttribute('aria-label'), getComputedStyle(e).outlineStyle]; }""")
+    found = static_page.do(
+        static_page.page.evaluate,
+        """() => { const e = document.activeElement;
+        return [e.className, e.getAttribute('aria-label'), getComputedStyle(e).outlineStyle]; }""",
+    )
     assert found[0] == "gplvm-plane" and "Arrow keys" in found[1] and found[2] == "solid"
 
 
@@ -639,28 +674,19 @@ def test_without_scripts_the_picture_stays_and_says_so(browser, written_page, di
 
 
 # --- in a real JupyterLab ----------------------------------------------------------------------------------------
-CELLS = ["from gplvm_widgets.gplvm import explore_gplvm\nexplore_gplvm(n_points=60)", """\
+PAGE = [
+    "explore_gplvm(n_points=60)",
+    """\
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.gplvm import GPLVM
-from gplvm_widgets.latent_picture import latent_picture
 oil = simulate_oil_flow(60, random_state=0)
-latent_picture(GPLVM(max_iter=60, random_state=0).fit(oil.data), oil.target, oil.target_names, name="lab")"""]
-
-
-@pytest.fixture(scope="module")
-def chapter(lab):
-    """A small notebook with the explorer and the picture, both on the page."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    nbformat.write(notebook, lab.root / "explore_gplvm.ipynb")
-    with lab.open("explore_gplvm.ipynb", folder="") as page:
-        page.run_all()
-        page.show(".gplvm-explorer")
-        yield page
+latent_picture(GPLVM(max_iter=60, random_state=0).fit(oil.data), oil.target, oil.target_names, name="lab")""",
+]
 
 
 def drag_picture(page, *places):
     """Drag through fractions of the explorer's picture, counted from its top left corner."""
+
     def move():
         box = page.page.locator("img.gplvm-picture").first.bounding_box()
         there = [(box["x"] + a * box["width"], box["y"] + b * box["height"]) for a, b in places]
@@ -669,6 +695,7 @@ def drag_picture(page, *places):
         for place in there[1:]:
             page.page.mouse.move(*place, steps=6)
         page.page.mouse.up()
+
     page.browser.do(move)
 
 
@@ -677,84 +704,85 @@ def cross(page):
 
 
 @pytest.mark.browser
-def test_dragging_the_cross_in_jupyterlab_decodes_other_points(chapter, screenshots):
-    start, where = chapter.picture_at_rest(), cross(chapter)
-    drag_picture(chapter, (0.3, 0.5), (0.2, 0.3))
-    moved = chapter.wait_for_new_picture(start)
-    assert cross(chapter)[0] < where[0] and cross(chapter)[1] > where[1]
-    before = cross(chapter)
-    chapter.browser.do(lambda: chapter.page.locator("img.gplvm-picture").first.focus())
+def test_dragging_the_cross_in_jupyterlab_decodes_other_points(page, screenshots):
+    start, where = page.picture_at_rest(), cross(page)
+    drag_picture(page, (0.3, 0.5), (0.2, 0.3))
+    moved = page.wait_for_new_picture(start)
+    assert cross(page)[0] < where[0] and cross(page)[1] > where[1]
+    before = cross(page)
+    page.browser.do(lambda: page.page.locator("img.gplvm-picture").first.focus())
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
-        chapter.browser.do(lambda key=key: chapter.page.keyboard.press(key))
-    chapter.wait_for_new_picture(moved)
-    assert cross(chapter)[0] > before[0] and cross(chapter)[1] < before[1]
-    chapter.screenshot_around(".gplvm-explorer", screenshots / "explore_gplvm.png")
-    assert chapter.error_box() == "" and chapter.errors() == []
+        page.browser.do(lambda key=key: page.page.keyboard.press(key))
+    page.wait_for_new_picture(moved)
+    assert cross(page)[0] > before[0] and cross(page)[1] < before[1]
+    page.screenshot_around(".gplvm-explorer", screenshots / "explore_gplvm.png")
+    assert page.error_box() == "" and page.errors() == []
 
 
 @pytest.mark.browser
-def test_run_pause_scrub_and_stop_in_jupyterlab(chapter, screenshots):
-    start = chapter.picture_at_rest()
-    chapter.click("Run")
-    chapter.wait_until(lambda: chapter.picture() not in (None, start), 20, "the first picture of the run")
-    chapter.click("Pause")
-    chapter.wait_until(lambda: "Go on" in chapter.text(".gplvm-explorer"), 20, "the run to pause")
-    held = chapter.picture_at_rest()
-    share = chapter.progress()
+def test_run_pause_scrub_and_stop_in_jupyterlab(page, screenshots):
+    start = page.picture_at_rest()
+    page.click("Run")
+    page.wait_until(lambda: page.picture() not in (None, start), 20, "the first picture of the run")
+    page.click("Pause")
+    page.wait_until(lambda: "Go on" in page.text(".gplvm-explorer"), 20, "the run to pause")
+    held = page.picture_at_rest()
+    share = page.progress()
     assert 0 < share < 1
     time.sleep(0.6)
-    assert chapter.picture() == held and chapter.progress() == share
-    step = int(chapter.control("iterate").value())
+    assert page.picture() == held and page.progress() == share
+    step = int(page.control("iterate").value())
     assert step > 0
-    chapter.control("iterate").press("Home")
-    assert chapter.wait_for_new_picture(held) != held and chapter.control("iterate").value() == "0"
-    chapter.click("Go on")
-    chapter.wait_until(lambda: chapter.progress() > share, 30, "the run to go on")
-    chapter.click("Stop")
-    chapter.picture_at_rest()
-    assert int(chapter.control("iterate").value()) > step
-    chapter.screenshot_around(".gplvm-explorer", screenshots / "explore_gplvm_run.png")
-    assert chapter.error_box() == ""
+    page.control("iterate").press("Home")
+    assert page.wait_for_new_picture(held) != held and page.control("iterate").value() == "0"
+    page.click("Go on")
+    page.wait_until(lambda: page.progress() > share, 30, "the run to go on")
+    page.click("Stop")
+    page.picture_at_rest()
+    assert int(page.control("iterate").value()) > step
+    page.screenshot_around(".gplvm-explorer", screenshots / "explore_gplvm_run.png")
+    assert page.error_box() == ""
 
 
 @pytest.mark.browser
-def test_csv_uploaded_in_jupyterlab_is_drawn_and_a_bad_one_explained(chapter, tmp_path):
-    before = chapter.picture_at_rest()
+def test_csv_uploaded_in_jupyterlab_is_drawn_and_a_bad_one_explained(page, tmp_path):
+    before = page.picture_at_rest()
     good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
     good.write_text(CSV)
     bad.write_text(CSV.replace(BODY[4].split(",")[1], "oops"))
 
     def choose(path):
-        with chapter.page.expect_file_chooser() as chooser:
-            chapter.page.locator("button.gplvm-upload").first.click()
+        with page.page.expect_file_chooser() as chooser:
+            page.page.locator("button.gplvm-upload").first.click()
         chooser.value.set_files(str(path))
 
-    chapter.browser.do(choose, bad)
-    chapter.wait_until(lambda: "oops" in chapter.error_box(), 10, "the explanation")
-    assert chapter.picture() == before
-    chapter.browser.do(choose, good)
-    chapter.wait_for_new_picture(before)
-    assert chapter.error_box() == ""
-    chapter.control("data").choose("oil flow")
-    chapter.picture_at_rest()
+    page.browser.do(choose, bad)
+    page.wait_until(lambda: "oops" in page.error_box(), 10, "the explanation")
+    assert page.picture() == before
+    page.browser.do(choose, good)
+    page.wait_for_new_picture(before)
+    assert page.error_box() == ""
+    page.control("data").choose("oil flow")
+    page.picture_at_rest()
 
 
 @pytest.mark.browser
-def test_latent_picture_is_live_in_jupyterlab(chapter, screenshots):
+def test_latent_picture_is_live_in_jupyterlab(page, screenshots):
     def state():
-        return chapter.browser.do(lambda: chapter.page.evaluate(
-            "() => ({...document.getElementById('gplvm-latent-lab').dataset})"))
+        return page.browser.do(
+            lambda: page.page.evaluate("() => ({...document.getElementById('gplvm-latent-lab').dataset})")
+        )
 
-    chapter.show("#gplvm-latent-lab")
+    page.show("#gplvm-latent-lab")
     start = state()
-    plane = chapter.page.locator("#gplvm-latent-lab .gplvm-plane")
-    chapter.browser.do(lambda: plane.click(position={"x": 300, "y": 90}))
+    plane = page.page.locator("#gplvm-latent-lab .gplvm-plane")
+    page.browser.do(lambda: plane.click(position={"x": 300, "y": 90}))
     clicked = state()
-    chapter.browser.do(lambda: chapter.page.keyboard.press("ArrowDown"))
+    page.browser.do(lambda: page.page.keyboard.press("ArrowDown"))
     pressed = state()
     assert start["values"] != clicked["values"] != pressed["values"]
     assert float(pressed["x"].split()[1]) < float(clicked["x"].split()[1])
-    chapter.screenshot(screenshots / "latent_picture_lab.png", "#gplvm-latent-lab")
+    page.screenshot(screenshots / "latent_picture_lab.png", "#gplvm-latent-lab")
 
 
 @pytest.mark.widget

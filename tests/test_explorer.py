@@ -1,11 +1,14 @@
 """The common base of the explorers, through its traits and without a browser."""
+
 import asyncio
+import warnings
 
 import ipywidgets as W
 import numpy as np
 import pytest
 from gplvm_widgets.explorer import Explorer, Question, render_png
 from gplvm_widgets.source import show_source, source_without_docstring
+from sklearn.exceptions import ConvergenceWarning
 
 from gplvm_edu.plotting import new_figure
 
@@ -40,7 +43,7 @@ class Toy(Explorer):
             yield (step + 1) / 5, float(step)
 
     def click(self, axes, x, y):
-        return {"level": int(round(y))} if axes.get_gid() == "line" else {}
+        return {"level": round(y)} if axes.get_gid() == "line" else {}
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ def test_several_controls_are_set_with_one_redraw(toy):
 
 
 def test_an_unknown_control_is_named(toy):
-    with pytest.raises(ValueError, match="no control named colour.*level, n"):
+    with pytest.raises(ValueError, match=r"no control named colour.*level, n"):
         toy.set(colour=3)
 
 
@@ -85,36 +88,38 @@ def test_run_goes_to_the_end_reports_progress_and_draws_the_last_state(toy):
     async def go():
         toy.run()
         assert toy.run_button.disabled and not toy.stop_button.disabled
-        await toy._task
+        await toy.task
 
     still = toy.picture.png
     asyncio.run(go())
-    assert toy.progress.value == 1.0 and toy._state == 4.0 and toy.picture.png != still
+    assert toy.progress.value == 1.0 and toy.state == 4.0 and toy.picture.png != still
     assert toy.stop_button.disabled and not toy.run_button.disabled
 
 
 def test_stop_ends_a_run_between_two_steps(toy):
     async def go():
         toy.run()
+        task = toy.task
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         toy.stop()
-        await asyncio.sleep(0.05)
+        await asyncio.wait([task])
 
     asyncio.run(go())
-    assert 0 < toy.progress.value < 1 and toy._task is None
+    assert 0 < toy.progress.value < 1 and toy.task is None
 
 
 def test_moving_a_control_drops_a_stale_run(toy):
     async def go():
         toy.run()
+        task = toy.task
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         toy.set(level=2)
-        await asyncio.sleep(0.05)
+        await asyncio.wait([task])
 
     asyncio.run(go())
-    assert toy._state is None and toy.progress.value < 1
+    assert toy.state is None and toy.progress.value < 1
 
 
 def test_an_error_inside_a_run_is_shown(toy, monkeypatch):
@@ -128,18 +133,18 @@ def test_an_error_inside_a_run_is_shown(toy, monkeypatch):
 
     async def go():
         toy.run()
-        await toy._task
+        await toy.task
 
     asyncio.run(go())
     assert "the optimiser fell off" in toy.error_box.value and not toy.run_button.disabled
 
 
 def test_a_click_reaches_the_axes_in_data_coordinates(toy):
-    figure = toy._figure
+    figure = toy.figure
     place = figure.axes[0].transData.transform([2.0, 3.0]) / figure.bbox.size
     toy.picture.pointer = [*place, 1]
     assert toy.settings["level"] == 3 and toy.picture.answered == 1
-    toy.picture.pointer = [0.001, 0.001, 2]             # outside the axes: acknowledged, nothing changes
+    toy.picture.pointer = [0.001, 0.001, 2]  # outside the axes: acknowledged, nothing changes
     assert toy.settings["level"] == 3 and toy.picture.answered == 2
 
 
@@ -167,6 +172,7 @@ def test_a_page_without_a_kernel_gets_the_picture(toy):
     assert "application/vnd.jupyter.widget-view+json" in data
     assert data["text/plain"] == "Toy: Toy"
     import base64
+
     assert base64.b64decode(data["image/png"]) == toy.picture.png
 
 
@@ -184,12 +190,14 @@ def test_render_png_has_the_size_of_the_figure():
     from io import BytesIO
 
     from PIL import Image
+
     figure, _ = new_figure(size=(3, 2))
     assert Image.open(BytesIO(render_png(figure))).size == (300, 200)
 
 
 def test_show_source_keeps_labels_and_leaves_out_the_docstring():
     from gplvm_edu.ppca import log_likelihood
+
     text = source_without_docstring(log_likelihood)
     assert "# (1.5)" in text and "# (1.4)" in text and '"""' not in text
     assert "def log_likelihood" in show_source(log_likelihood).data
@@ -248,14 +256,14 @@ def test_a_light_control_moves_its_artist_without_drawing_the_panel_again(walker
     walker.set(x=4.0)
     moved = walker.picture.png
     assert walker.drawn == drawn and moved != start
-    assert moved == render_png(walker.panel({"n": 5, "x": 4.0}, None))           # as if drawn from the beginning
+    assert moved == render_png(walker.panel({"n": 5, "x": 4.0}, None))  # as if drawn from the beginning
     walker.controls["x"].value = 0.0
     assert walker.picture.png == start
 
 
 def test_a_drag_and_the_arrow_keys_are_light_too(walker):
-    drawn, axes = walker.drawn, walker._figure.axes[0]
-    place = axes.transData.transform([3.0, 10.0]) / walker._figure.bbox.size
+    drawn, axes = walker.drawn, walker.figure.axes[0]
+    place = axes.transData.transform([3.0, 10.0]) / walker.figure.bbox.size
     walker.picture.pointer = [*place, 1]
     assert walker.settings["x"] == 3.0 and walker.picture.answered == 1
     walker.picture.arrow = [-1, 0, 1]
@@ -280,10 +288,10 @@ def test_a_run_goes_on_while_something_is_dragged(walker):
         await steps(3)
         walker.set(x=4.0)
         assert walker.running
-        await walker._task
+        await walker.task
 
     asyncio.run(go())
-    assert walker._state == 49 and walker.settings["x"] == 4.0
+    assert walker.state == 49 and walker.settings["x"] == 4.0
 
 
 def test_pause_holds_a_run_and_go_on_finishes_it(walker):
@@ -292,30 +300,31 @@ def test_pause_holds_a_run_and_go_on_finishes_it(walker):
         await steps(5)
         walker.pause_button.click()
         assert not walker.running and walker.pause_button.description == "Go on"
-        held = walker._state
+        held = walker.state
         await asyncio.sleep(0.15)
-        assert walker._state == held and 0 < held < 49
+        assert walker.state == held and 0 < held < 49
         walker.pause_button.click()
         assert walker.running and walker.pause_button.description == "Pause"
-        await walker._task
+        await walker.task
 
     asyncio.run(go())
-    assert walker._state == 49 and walker.pause_button.disabled and walker.progress.value == 1.0
+    assert walker.state == 49 and walker.pause_button.disabled and walker.progress.value == 1.0
 
 
 def test_a_paused_run_can_be_stopped_and_run_anew(walker):
     async def go():
         walker.run()
         await steps(5)
+        task = walker.task
         walker.pause()
         walker.stop_button.click()
-        await asyncio.sleep(0.1)
-        assert walker._task is None and walker._state < 49
+        await asyncio.wait([task])
+        assert walker.task is None and walker.state < 49
         walker.run()
-        await walker._task
+        await walker.task
 
     asyncio.run(go())
-    assert walker._state == 49 and len(walker._kept) == 50
+    assert walker.state == 49 and len(walker.kept) == 50
 
 
 def test_the_slider_goes_back_through_the_iterates_of_a_run(walker):
@@ -323,32 +332,32 @@ def test_the_slider_goes_back_through_the_iterates_of_a_run(walker):
     end = walker.picture.png
     assert (walker.scrubber.max, walker.scrubber.value) == (49, 49)
     walker.scrubber.value = 12
-    assert walker._state == 12 and walker.picture.png == render_png(walker.panel(walker.settings, 12))
+    assert walker.state == 12 and walker.picture.png == render_png(walker.panel(walker.settings, 12))
     walker.scrubber.value = 49
     assert walker.picture.png == end
-    walker.set(n=6)                                     # another setting: those iterates mean nothing any more
-    assert walker._state is None and walker.scrubber.max == 0
+    walker.set(n=6)  # another setting: those iterates mean nothing any more
+    assert walker.state is None and walker.scrubber.max == 0
 
 
 def test_going_back_holds_a_run_and_go_on_takes_it_up_where_it_was(walker):
     async def go():
         walker.run()
         await steps(9)
-        walker._show_place()
-        newest = walker._state
+        walker.show_newest()
+        newest = walker.state
         walker.scrubber.value = 2
-        assert walker._state == 2 and not walker.running and walker.pause_button.description == "Go on"
+        assert walker.state == 2 and not walker.running and walker.pause_button.description == "Go on"
         walker.pause()
-        assert walker._state == newest
-        await walker._task
+        assert walker.state == newest
+        await walker.task
 
     asyncio.run(go())
-    assert walker._kept == list(range(50)) and walker.scrubber.value == 49
+    assert walker.kept == list(range(50)) and walker.scrubber.value == 49
 
 
 def test_an_explorer_that_keeps_nothing_has_no_slider(toy):
     toy.run_now()
-    assert toy._kept == [] and toy.scrubber.max == 0
+    assert toy.kept == [] and toy.scrubber.max == 0
 
     def inside(widget):
         return [widget, *(w for child in getattr(widget, "children", ()) for w in inside(child))]
@@ -358,6 +367,7 @@ def test_an_explorer_that_keeps_nothing_has_no_slider(toy):
 
 def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterwards(walker, monkeypatch):
     from threadpoolctl import threadpool_info
+
     seen = []
 
     def panel(settings, state):
@@ -368,3 +378,22 @@ def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterw
     monkeypatch.setattr(walker, "panel", panel)
     walker.set(n=3)
     assert seen == [{1}] and [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_fits_that_are_short_on_purpose_warn_nobody_and_other_warnings_are_heard(toy, monkeypatch):
+    def warn(kind):
+        panel = type(toy).panel
+
+        def loud(self, settings, state):
+            warnings.warn("not yet there", kind, stacklevel=2)
+            return panel(self, settings, state)
+
+        return loud
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monkeypatch.setattr(Toy, "panel", warn(ConvergenceWarning))
+        toy.set(level=2)
+    monkeypatch.setattr(Toy, "panel", warn(RuntimeWarning))
+    with pytest.warns(RuntimeWarning, match="not yet there"):
+        toy.set(level=3)

@@ -1,22 +1,23 @@
 """Chapter 10: the developments of the GTM. Densities, steps, evidence, Jacobians, the estimators, the explorer."""
+
 import json
 import warnings
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from gplvm_widgets.explorer import Explorer, render_png
+from common import awkward, common_mistakes, right_answers, warnings_are_errors
+from gplvm_widgets.explorer import render_png
 from gplvm_widgets.gtm_variants import explore_gtm_variants, panel_gtm_variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import bernoulli, multivariate_normal
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.exceptions import ConvergenceWarning
 
-from gplvm_edu.base import expected_failed_checks
-from gplvm_edu.datasets import load_digits
-from gplvm_edu.gplvm import GPLVM
+from gplvm_edu import GPLVM
+from gplvm_edu.base import clone
+from gplvm_edu.datasets import load_digits, make_bent_line, make_curved_sheet, make_furrowed_sheet
 from gplvm_edu.gtm import (
     GTM,
     BatchSOM,
@@ -55,13 +56,9 @@ from gplvm_edu.gtm_variants import (
     expected_log_likelihood,
     find_blocks,
     forward_backward,
-    jacobians,
     linear_coordinates,
     linear_directions,
     magnification_factors,
-    make_bent_line,
-    make_curved_sheet,
-    make_furrowed_sheet,
     mixed_log_densities,
     mixture_iterates,
     newton_step,
@@ -83,7 +80,7 @@ from gplvm_edu.kernels import MLP, RBF, Bias, Linear, White
 from gplvm_edu.optimise import check_gradient
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
-quick = settings(deadline=None, max_examples=25)
+quick = settings()  # those of the profile, tests/conftest.py
 seeds = st.integers(0, 10**6)
 
 
@@ -106,6 +103,7 @@ def with_gaps(Y, seed, share=0.25):
 
 # --- noise along the sheet -----------------------------------------------------------------------------------
 
+
 @pytest.mark.identity
 @given(seeds, st.integers(1, 3), st.integers(1, 6))
 @quick
@@ -116,7 +114,7 @@ def test_rank_one_updates_give_the_inverse_and_the_determinant(seed, q, D):
     C = np.eye(D) / beta + np.einsum("kld,kle->kde", V, V)
     assert_allclose(beta * np.eye(D) - np.einsum("kld,kle->kde", U, U), np.linalg.inv(C), rtol=1e-6, atol=1e-8 * beta)
     assert_allclose(log_det, np.linalg.slogdet(C)[1], rtol=1e-9, atol=1e-9)
-    J = V.transpose(0, 2, 1)                                     # the q x q form of the same thing
+    J = V.transpose(0, 2, 1)  # the q x q form of the same thing
     small = np.eye(q) + beta * V @ J
     assert_allclose(log_det, np.linalg.slogdet(small)[1] - D * np.log(beta), rtol=1e-9, atol=1e-9)
 
@@ -149,10 +147,10 @@ def test_the_spread_belongs_to_squared_spacing_so_that_units_of_latent_space_do_
     one = tangent_deviations(X, basis, W, grid_spacing((5,)))
     stretched = basis._replace(centres=10 * basis.centres, widths=10 * basis.widths)
     W10 = W.copy()
-    W10[:, -1] /= 10                                             # the coordinate term is ten times as large
+    W10[:, -1] /= 10  # the coordinate term is ten times as large
     ten = tangent_deviations(10 * X, stretched, W10, 10 * grid_spacing((5,)))
     assert_allclose(ten, one, rtol=1e-10)
-    printed = 10 * grid_spacing((5,))[0] * (ten / (0.5 * 10 * grid_spacing((5,))[0])) ** 2       # eta = spacing
+    printed = 10 * grid_spacing((5,))[0] * (ten / (0.5 * 10 * grid_spacing((5,))[0])) ** 2  # eta = spacing
     assert_allclose(printed, grid_spacing((5,))[0] * (one / (0.5 * grid_spacing((5,))[0])) ** 2 / 10, rtol=1e-9)
 
 
@@ -175,8 +173,8 @@ def test_aligned_noise_fits_the_bent_line_better_in_most_of_twenty_data_sets():
     stored = json.loads((BOOK / "results" / "gtm_variants.json").read_text())["aligned noise"]
     isotropic, aligned, printed = (np.array(stored[k]) for k in ("isotropic", "aligned", "aligned, noise as printed"))
     assert len(aligned) == 20 and np.sum(aligned > isotropic) >= 18 and np.mean(aligned - isotropic) > 5
-    assert np.all(printed < isotropic)                           # the printed noise update spoils it every time
-    for seed in (0, 7, 13):                                      # the stored table is what the code computes
+    assert np.all(printed < isotropic)  # the printed noise update spoils it every time
+    for seed in (0, 7, 13):  # the stored table is what the code computes
         Y = make_bent_line(random_state=seed).data
         model = ManifoldAlignedGTM(grid=(10,), basis=(5,), width=1.0).fit(Y)
         assert abs(model.log_likelihood_ - aligned[seed]) < 0.5
@@ -194,6 +192,7 @@ def test_the_aligned_objective_may_fall_and_fit_keeps_the_best():
 
 
 # --- zeros, ones, categories -----------------------------------------------------------------------------------
+
 
 def labels(seed, N=15, D=4, kind="bernoulli"):
     rng = np.random.default_rng(seed)
@@ -259,10 +258,12 @@ def test_a_raw_newton_step_from_a_large_start_falls_where_the_bound_step_climbs(
     rng = np.random.default_rng(0)
     Y, Phi, W = labels(0, D=3), rng.standard_normal((9, 4)), 4 * rng.standard_normal((3, 4))
     counts, sums = weighted_sums(random_R(rng, 9, 15), Y)
-    Q = [expected_log_likelihood(Phi @ w.T, counts, sums, "bernoulli")
-         for w in (W, newton_step(Phi, counts, sums, W, 1e-3), bound_step(Phi, counts, sums, W, "bernoulli", 1e-3))]
+    Q = [
+        expected_log_likelihood(Phi @ w.T, counts, sums, "bernoulli")
+        for w in (W, newton_step(Phi, counts, sums, W, 1e-3), bound_step(Phi, counts, sums, W, "bernoulli", 1e-3))
+    ]
     assert Q[1] < 5 * Q[0] < Q[0] < Q[2]
-    near = 0.1 * W                                               # near the top Newton is the better of the two
+    near = 0.1 * W  # near the top Newton is the better of the two
     for _ in range(30):
         near = newton_step(Phi, counts, sums, near, 0.5)
     slope = Phi.T @ (sums - counts * block_means(Phi @ near.T, "bernoulli")) - 0.5 * near.T
@@ -276,8 +277,11 @@ def test_em_on_a_mixed_table_never_falls(gaps):
     Y = np.hstack([rng.standard_normal((40, 2)), labels(3, 40, 3), labels(4, 40, 3, "multinomial")])
     if gaps:
         Y[:, :5], Y[::7, 5:] = with_gaps(Y[:, :5], 5), np.nan
-    blocks = [Block("gaussian", np.arange(2)), Block("bernoulli", np.arange(2, 5)),
-              Block("multinomial", np.arange(5, 8))]
+    blocks = [
+        Block("gaussian", np.arange(2)),
+        Block("bernoulli", np.arange(2, 5)),
+        Block("multinomial", np.arange(5, 8)),
+    ]
     X = latent_grid((8,))
     Phi = basis_functions(X, make_basis((4,)))
     W = 0.3 * rng.standard_normal((8, Phi.shape[1]))
@@ -305,7 +309,8 @@ def test_binary_digits_come_apart_and_missing_pixels_are_filled_better_than_by_t
     model = DiscreteGTM("bernoulli", grid=(10, 10), basis=(4, 4), max_iter=60).fit(Y[:180])
     assert np.all(np.diff(model.history_) > -1e-8) and model.means_.min() >= 0 and model.means_.max() <= 1
     from gplvm_edu.metrics import nearest_neighbour_errors
-    assert nearest_neighbour_errors(model.embedding_, digits.target[rows][:180]) <= 9        # 5 %
+
+    assert nearest_neighbour_errors(model.embedding_, digits.target[rows][:180]) <= 9  # 5 %
     gaps = with_gaps(Y[180:], 0, 0.5)
     filled, missing = model.impute(gaps), np.isnan(gaps)
     assert not np.isnan(filled).any() and np.all(filled[~missing] == Y[180:][~missing])
@@ -346,6 +351,7 @@ def test_columns_of_zeros_and_ones_are_found():
 
 # --- curved and straight dimensions --------------------------------------------------------------------------
 
+
 @pytest.mark.identity
 @given(seeds, st.integers(0, 2))
 @quick
@@ -374,7 +380,7 @@ def test_weights_and_directions_are_where_the_expected_log_likelihood_is_flat(al
         return np.array([(f(x + s.reshape(x.shape)) - f(x - s.reshape(x.shape))) / (2 * h) for s in steps])
 
     assert np.abs(slope(lambda w: Q(w, V, beta), W)).max() < 1e-6
-    if alpha > 0:                                                # the regression of chapter 9 is not flat here
+    if alpha > 0:  # the regression of chapter 9 is not flat here
         plain = solve_weights(Phi, *weighted_sums(R, Y), alpha / beta)
         assert np.abs(slope(lambda w: Q(w, V, beta), plain)).max() > 0.05
     V, beta = linear_directions(residual_covariance(Y, R, Phi @ W.T), 2)
@@ -443,7 +449,7 @@ def test_the_wrong_start_is_a_poorer_optimum_and_trying_both_avoids_it():
     Y = make_furrowed_sheet(random_state=0).data
     wrong, chosen = SemiLinearGTM(curved=[1]).fit(Y), SemiLinearGTM().fit(Y)
     assert chosen.curved_ == (0,) and chosen.log_likelihood_ > wrong.log_likelihood_ + 10
-    assert chosen.embedding_.shape == (400, 2) and chosen.transform(Y[:3], "mode").shape == (3, 2)
+    assert chosen.embedding_.shape == (400, 2) and chosen.transform(Y[:3], kind="mode").shape == (3, 2)
 
 
 @pytest.mark.identity
@@ -451,13 +457,14 @@ def test_the_semilinear_start_spans_the_principal_plane():
     Y = make_furrowed_sheet(noise=0.05, random_state=1).data
     Y = Y - Y.mean(axis=0)
     X = latent_grid((10,))
-    W, V, beta = semilinear_start(Y, X, X, grid_spacing((10,)), 1, [1])
-    lam, U = np.linalg.eigh(Y.T @ Y / len(Y))
+    W, V, _ = semilinear_start(Y, X, X, grid_spacing((10,)), 1, [1])
+    _, U = np.linalg.eigh(Y.T @ Y / len(Y))
     assert abs(U[:, 1] @ W[:, 0]) / np.linalg.norm(W) > 1 - 1e-9
     assert abs(U[:, 2] @ V[:, 0]) / np.linalg.norm(V) > 1 - 1e-9
 
 
 # --- evidence ------------------------------------------------------------------------------------------------
+
 
 def penalised(Y, Phi, W, beta, alpha):
     return np.sum(responsibilities(log_densities(Y, Phi @ W.T, beta))[1]) - 0.5 * alpha * np.sum(W**2)
@@ -474,8 +481,9 @@ def test_the_exact_hessian_is_that_of_finite_differences_and_the_approximation_i
     def f(w):
         return -penalised(Y, Phi, (W.ravel() + w).reshape(W.shape), beta, 0.5)
 
-    brute = np.array([[(f(h * (a + b)) - f(h * (a - b)) - f(h * (b - a)) + f(-h * (a + b))) / (4 * h**2) for b in E]
-                      for a in E])
+    brute = np.array(
+        [[(f(h * (a + b)) - f(h * (a - b)) - f(h * (b - a)) + f(-h * (a + b))) / (4 * h**2) for b in E] for a in E]
+    )
     assert_allclose(A, brute, atol=2e-5 * np.abs(A).max())
     counts = responsibilities(log_densities(Y, Phi @ W.T, beta))[0].sum(axis=1, keepdims=True)
     assert np.linalg.eigvalsh(approximate_hessian(Phi, counts, beta, 0.5, 2) - A).min() > -1e-8 * np.abs(A).max()
@@ -484,10 +492,11 @@ def test_the_exact_hessian_is_that_of_finite_differences_and_the_approximation_i
 def test_the_approximate_log_determinant_is_too_large():
     Y = make_bent_line(40, random_state=0).data
     model = BayesianGTM(grid=(12,), basis=(5,), tol=1e-8, max_iter=500).fit(Y)
-    exact = exact_hessian(Y - model.mean_, model._Phi, model.weights_, model.precision_, model.alpha_)
+    Phi = basis_functions(model.nodes_, model.basis_)
+    exact = exact_hessian(Y - model.mean_, Phi, model.weights_, model.precision_, model.alpha_)
     counts = model.responsibilities(Y).sum(axis=1, keepdims=True)
-    rough = approximate_hessian(model._Phi, counts, model.precision_, model.alpha_, 2)
-    assert np.linalg.eigvalsh(exact).min() > 0                   # the fit is a maximum
+    rough = approximate_hessian(Phi, counts, model.precision_, model.alpha_, 2)
+    assert np.linalg.eigvalsh(exact).min() > 0  # the fit is a maximum
     assert 0.1 < np.linalg.slogdet(rough)[1] - np.linalg.slogdet(exact)[1]
 
 
@@ -498,27 +507,29 @@ def test_re_estimated_alpha_and_beta_are_where_the_evidence_is_flat_the_rest_hel
     rng = np.random.default_rng(seed)
     Y, Phi, W, beta = problem(seed, N=30, D=3)
     R, alpha = random_R(rng, 9, 30), 1.0
-    counts, sums = weighted_sums(R, Y)
+    counts, _ = weighted_sums(R, Y)
     error = np.sum(R * ((Y[None] - (Phi @ W.T)[:, None]) ** 2).sum(axis=2))
     for _ in range(500):
         gamma = effective_parameters(Phi, counts, beta, alpha, 3)
         alpha, beta = re_estimate(gamma, W, error, Y.size)
 
-    def evidence(log_alpha, log_beta):                           # with the bound in place of the likelihood: R is fixed
+    def evidence(log_alpha, log_beta):  # with the bound in place of the likelihood: R is fixed
         a, b = np.exp(log_alpha), np.exp(log_beta)
         fit = 0.5 * Y.size * np.log(b / (2 * np.pi)) - 0.5 * b * error
         return log_evidence(Phi, counts, W, b, a, fit)
 
     h, at = 1e-4, (np.log(alpha), np.log(beta))
-    slopes = [(evidence(at[0] + h, at[1]) - evidence(at[0] - h, at[1])) / (2 * h),
-              (evidence(at[0], at[1] + h) - evidence(at[0], at[1] - h)) / (2 * h)]
+    slopes = [
+        (evidence(at[0] + h, at[1]) - evidence(at[0] - h, at[1])) / (2 * h),
+        (evidence(at[0], at[1] + h) - evidence(at[0], at[1] - h)) / (2 * h),
+    ]
     assert np.abs(slopes).max() < 1e-4
     assert 0 < gamma < W.size
 
 
 @pytest.mark.identity
 def test_the_number_of_determined_weights_counts_every_block_of_the_hessian():
-    _, Phi, W, beta = problem(5)
+    _, Phi, _, beta = problem(5)
     counts = np.random.default_rng(5).uniform(0, 4, (9, 1))
     lam = np.linalg.eigvalsh(approximate_hessian(Phi, counts, beta, 0.7, 3))
     assert_allclose(effective_parameters(Phi, counts, beta, 0.7, 3), np.sum((lam - 0.7) / lam))
@@ -531,8 +542,9 @@ def test_bayesian_iterates_climb_the_evidence_and_end_where_they_say():
     assert model.history_[-1] > model.history_[0] + 20
     W = model.weights_
     assert_allclose(model.alpha_, model.n_effective_ / np.sum(W**2), rtol=1e-3)
-    states = list(bayesian_iterates(Y - model.mean_, model._Phi, W, model.precision_, model.alpha_, max_iter=3))
-    assert_allclose([s.value for s in states], model.log_evidence_, atol=1e-3)       # a fixed point
+    Phi = basis_functions(model.nodes_, model.basis_)
+    states = list(bayesian_iterates(Y - model.mean_, Phi, W, model.precision_, model.alpha_, max_iter=3))
+    assert_allclose([s.value for s in states], model.log_evidence_, atol=1e-3)  # a fixed point
 
 
 def test_the_evidence_peaks_near_width_one_and_the_test_data_agree():
@@ -541,9 +553,9 @@ def test_the_evidence_peaks_near_width_one_and_the_test_data_agree():
     evidence, test, training = (np.mean(stored[k], axis=1) for k in ("evidence", "test", "training"))
     assert np.shape(stored["evidence"]) == (len(log_width), 20)
     assert abs(log_width[np.argmax(evidence)]) <= 0.5 and abs(log_width[np.argmax(test)]) <= 1.0
-    assert log_width[np.argmax(training)] < log_width[np.argmax(test)]       # training data prefer it more flexible
+    assert log_width[np.argmax(training)] < log_width[np.argmax(test)]  # training data prefer it more flexible
     best = log_width[np.argmax(stored["evidence"], axis=0)]
-    assert np.all(np.abs(best) <= 1.0)                           # in every single data set
+    assert np.all(np.abs(best) <= 1.0)  # in every single data set
 
 
 def test_the_stored_evidence_is_what_the_code_computes():
@@ -557,6 +569,7 @@ def test_the_stored_evidence_is_what_the_code_computes():
 
 
 # --- the sheet as a process ----------------------------------------------------------------------------------
+
 
 @pytest.mark.identity
 @given(seeds)
@@ -608,11 +621,12 @@ def test_the_length_scale_controls_stiffness_and_the_sheet_is_there_between_node
     assert np.all(np.diff(bending) < 0)
     stored = json.loads((BOOK / "results" / "gtm_variants.json").read_text())["length scale"]
     test = [stored[s]["test"] for s in stored]
-    assert 0 < int(np.argmax(test)) < len(test) - 1              # neither too free nor too stiff
+    assert 0 < int(np.argmax(test)) < len(test) - 1  # neither too free nor too stiff
 
 
-@pytest.mark.parametrize("kernel", [MLP(1.0, 4.0, 2.0) + White(1e-4), RBF(2.0, 4.0) + Linear(1.0) + Bias(1.0)],
-                         ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [MLP(1.0, 4.0, 2.0) + White(1e-4), RBF(2.0, 4.0) + Linear(1.0) + Bias(1.0)], ids=repr
+)
 def test_any_kernel_can_make_a_sheet(kernel):
     model = GaussianProcessGTM(grid=(12,), kernel=kernel).fit(make_bent_line(random_state=0).data)
     assert model.kernel_ == kernel and model.history_[-1] > model.history_[0] and np.isfinite(model.log_evidence_)
@@ -620,27 +634,223 @@ def test_any_kernel_can_make_a_sheet(kernel):
 
 # --- magnification -------------------------------------------------------------------------------------------
 
-def fitted_models():
-    Y = make_curved_sheet(10, random_state=0).data
-    small = dict(grid=(6, 6), basis=(3, 3), max_iter=15)
-    _, table = mixed_table(60)
-    return [GTM(**small).fit(Y), ManifoldAlignedGTM(**small).fit(Y), BayesianGTM(**small).fit(Y),
-            SemiLinearGTM(max_iter=15).fit(Y), GaussianProcessGTM(grid=(6, 6), max_iter=15).fit(Y),
-            DiscreteGTM(MIXED, grid=(6, 6), basis=(3, 3), max_iter=15).fit(table),
-            GPLVM(max_iter=15).fit(Y), GPLVM(kernel=MLP() + Bias(0.1) + White(0.1), max_iter=5).fit(Y)]
+SMALL_GRID = dict(grid=(6, 6), basis=(3, 3), max_iter=15)
+WITH_MAPS = [
+    GTM(**SMALL_GRID),
+    ManifoldAlignedGTM(**SMALL_GRID),
+    BayesianGTM(**SMALL_GRID),
+    SemiLinearGTM(max_iter=15),
+    GaussianProcessGTM(grid=(6, 6), max_iter=15),
+    DiscreteGTM(MIXED, **SMALL_GRID),
+    GPLVM(kernel=MLP() + Bias(0.1) + White(0.1), max_iter=5),
+]
+CERTAIN = WITH_MAPS[:4] + WITH_MAPS[5:6]
+
+
+def fitted(model):
+    """A copy of the model, fitted to a sheet, or to a mixed table if it is made for one."""
+    discrete = isinstance(model, DiscreteGTM)
+    return clone(model).fit(mixed_table(60)[1] if discrete else make_curved_sheet(10, random_state=0).data)
 
 
 @pytest.mark.gradient
-def test_jacobians_of_every_map_are_those_of_finite_differences():
-    X, h = np.array([[0.2, -0.4], [-0.7, 0.1]]), 1e-5
-    for model in fitted_models():
-        J = jacobians(model, X)
-        for l in range(2):
-            step = h * np.eye(2)[l]
-            brute = (model.inverse_transform(X + step) - model.inverse_transform(X - step)) / (2 * h)
-            assert_allclose(J[:, :, l], brute, atol=1e-5 * max(np.abs(J).max(), 1e-3), err_msg=type(model).__name__)
-        expected = np.sqrt(np.linalg.det(J.transpose(0, 2, 1) @ J))
+@pytest.mark.parametrize("model", WITH_MAPS, ids=lambda model: type(model).__name__)
+def test_jacobians_of_every_map_are_those_of_finite_differences(model):
+    X, h, model = np.array([[0.2, -0.4], [-0.7, 0.1]]), 1e-5, fitted(model)
+    J = model.jacobian(X)
+    for l in range(2):
+        step = h * np.eye(2)[l]
+        brute = (model.inverse_transform(X + step) - model.inverse_transform(X - step)) / (2 * h)
+        assert_allclose(J[:, :, l], brute, atol=1e-5 * max(np.abs(J).max(), 1e-3))
+    expected = np.sqrt(np.linalg.det(J.transpose(0, 2, 1) @ J))
+    assert_allclose(magnification_factors(model, X, expected=False), expected, rtol=1e-6)
+    if model.map_.certain_because:
         assert_allclose(magnification_factors(model, X), expected, rtol=1e-6)
+    else:  # unsure slopes only add to what is expected
+        assert np.all(magnification_factors(model, X) > expected)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", [None, MLP(1.0, 4.0, 2.0) + White(1e-4), RBF(2.0, 4.0) + Linear(1.0)], ids=repr)
+def test_the_expected_metric_adds_the_covariance_of_the_slopes_of_every_output(kernel):
+    process = fitted(GaussianProcessGTM(grid=(6, 6), kernel=kernel, max_iter=15)).map_
+    x, h, E = np.array([[0.2, -0.4]]), 1e-3, np.eye(2)
+
+    def covariance(a, b):  # of the posterior of one output at two points
+        k = [process.kernel(z, process.centres) for z in (a, b)]
+        return (process.kernel(a, b) - process.explained(*k))[0, 0]
+
+    brute = np.array(
+        [
+            [
+                (
+                    covariance(x + h * a, x + h * b)
+                    - covariance(x + h * a, x - h * b)
+                    - covariance(x - h * a, x + h * b)
+                    + covariance(x - h * a, x - h * b)
+                )
+                / (4 * h**2)
+                for b in E
+            ]
+            for a in E
+        ]
+    )
+    J = process.jacobian(x)[0]
+    assert_allclose(process.metric(x)[0], J.T @ J + len(J) * brute, rtol=1e-4)
+
+
+# --- the maps ------------------------------------------------------------------------------------------------
+
+GRID_MODELS = CERTAIN + WITH_MAPS[4:5]
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("model", GRID_MODELS, ids=lambda model: type(model).__name__)
+def test_log_densities_of_every_map_and_their_gradients_with_gaps(model):
+    model, rng, h = fitted(model), np.random.default_rng(3), 1e-5
+    X, Y = rng.uniform(-1, 1, (12, 2)), model.rows_[:12].copy()
+    Y[:6, :2] = np.where(rng.random((6, 2)) < 0.5, np.nan, Y[:6, :2])
+    values, gradients = model.map_.log_density(Y, X)
+    for l in range(2):
+        step = h * np.eye(2)[l]
+        brute = (model.map_.log_density(Y, X + step)[0] - model.map_.log_density(Y, X - step)[0]) / (2 * h)
+        assert_allclose(gradients[:, l], brute, rtol=1e-5, atol=1e-6 * np.abs(gradients).max())
+    mean, variance = model.map_.moments(X)
+    assert values.shape == (12,) and mean.shape == variance.shape == (12, Y.shape[1])
+    assert bool(model.map_.certain_because) == (not variance.any())
+
+
+# The semi-linear mixture has integrated its straight coordinates out: at a node the map has another density.
+ALL_ON_THE_GRID = [model for model in CERTAIN if not isinstance(model, SemiLinearGTM)]
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("model", ALL_ON_THE_GRID, ids=lambda model: type(model).__name__)
+def test_at_the_nodes_the_map_has_the_density_of_the_mixture(model):
+    model = fitted(model)
+    Y = model.rows_[:7].copy()
+    Y[0, 0] = np.nan
+    nodes, each = model.nodes_[::5], []
+    for x in nodes:
+        each.append(model.map_.log_density(Y, np.tile(x, (7, 1)))[0])
+    assert_allclose(each, model.node_log_densities(Y)[::5], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", GRID_MODELS, ids=lambda model: type(model).__name__)
+def test_rows_are_placed_on_the_sheet_at_least_as_well_as_at_their_best_node(model):
+    model = fitted(model)
+    Y = model.rows_[::9].copy()
+    Y[::2, 0] = np.nan
+    places = model.place(Y, n_starts=4)
+    assert places.X.shape == (len(Y), 4, 2) and np.all(np.diff(places.values, axis=1) <= 0)
+    assert_allclose(model.map_.log_density(Y, places.X[:, 0])[0], places.values[:, 0], rtol=1e-9, atol=1e-9)
+    starts = model.near_places(Y, len(model.nodes_))
+    at_starts = [model.map_.log_density(Y, starts[:, s])[0] for s in range(starts.shape[1])]
+    assert np.all(places.values[:, 0] >= np.max(at_starts, axis=0) - 1e-9)
+    with pytest.raises(ValueError, match="n_starts must be"):
+        model.place(Y, n_starts=0)
+    with pytest.raises(ValueError, match="Row 0 of Y has no observed value"):
+        model.place(np.full_like(Y, np.nan))
+
+
+@pytest.mark.oracle
+def test_the_semilinear_model_fills_gaps_as_the_conditional_mixture_says():
+    model = fitted(SemiLinearGTM(max_iter=15))
+    Y = with_gaps(model.rows_[:9], 2, 0.4)
+    filled, std = model.impute(Y, return_std=True)
+    assert np.isnan(Y).any(axis=1).sum() > 3
+    C = model.covariance_
+    for y, row, deviation in zip(Y, filled, std, strict=True):
+        o = ~np.isnan(y)
+        log_p = np.array([multivariate_normal(m[o], C[np.ix_(o, o)]).logpdf(y[o]) for m in model.means_])
+        R = np.exp(log_p - log_p.max()) / np.sum(np.exp(log_p - log_p.max()))
+        gain = C[np.ix_(~o, o)] @ np.linalg.inv(C[np.ix_(o, o)])
+        each = model.means_[:, ~o] + (y[o] - model.means_[:, o]) @ gain.T
+        spread = np.diag(C[np.ix_(~o, ~o)] - gain @ C[np.ix_(o, ~o)])
+        assert_allclose(row[~o], R @ each, rtol=1e-8)
+        assert_allclose(deviation[~o] ** 2, spread + R @ (each - R @ each) ** 2, rtol=1e-6)
+        assert np.array_equal(row[o], y[o]) and not deviation[o].any()
+
+
+@pytest.mark.identity
+def test_aligned_deviations_are_those_of_its_ellipsoids():
+    model = fitted(ManifoldAlignedGTM(**SMALL_GRID))
+    _, std = model.inverse_transform(model.nodes_, return_std=True, noise=True)
+    assert_allclose(std**2, np.diagonal(model.covariances_, axis1=1, axis2=2), rtol=1e-10)
+    assert not model.inverse_transform(model.nodes_, return_std=True)[1].any()
+
+
+def gap_conditional(means, C, noise_variance, y):
+    """Mean and variance of every entry without the noise across, given those that are there: C (K, D, D) by hand."""
+    o, free = ~np.isnan(y), C - noise_variance * np.eye(len(y))  # of f at each node
+    inverse, r = np.linalg.inv(C[:, o][:, :, o]), (y - means)[:, o]
+    log_p = 0.5 * np.linalg.slogdet(inverse)[1] - 0.5 * np.einsum("kd,kde,ke->k", r, inverse, r)
+    R = np.exp(log_p - log_p.max()) / np.sum(np.exp(log_p - log_p.max()))
+    gain = free[:, :, o] @ inverse
+    each = means + np.einsum("kde,ke->kd", gain, r)
+    own = np.diagonal(free - gain @ free[:, o], axis1=1, axis2=2)
+    return R @ each, R @ (own + (each - R @ each) ** 2)
+
+
+@pytest.mark.oracle
+def test_the_aligned_model_fills_gaps_as_the_conditional_mixture_says():
+    sheet = make_curved_sheet(10, random_state=0).data
+    model = ManifoldAlignedGTM(**SMALL_GRID).fit(np.column_stack([sheet, sheet[:, 0] * sheet[:, 1]]))
+    truth, _ = model.sample(3000, random_state=1)
+    Y = truth.copy()
+    Y[::2, :2], Y[1::2, 1:3] = np.nan, np.nan  # two columns hidden in every row
+    filled, std = model.impute(Y, return_std=True)
+    z = ((filled - truth) / np.where(std > 0, std, 1.0))[np.isnan(Y)]
+    assert 0.9 < np.sqrt(np.mean(z**2)) < 1.1  # 300 rows alone: 0.93 to 1.11
+    Y, filled, std = Y[:300], filled[:300], std[:300]
+    nodes = model.means_, model.covariances_, 1 / model.precision_
+    brute = [np.array(part) for part in zip(*[gap_conditional(*nodes, y) for y in Y], strict=True)]
+    found, gaps = model.reconstruct(Y), np.isnan(Y)
+    assert_allclose(found.mean, brute[0], atol=1e-8)
+    assert_allclose(found.std**2, brute[1], rtol=1e-6)
+    assert_allclose(std[gaps] ** 2, brute[1][gaps] + 1 / model.precision_, rtol=1e-6)
+    assert np.array_equal(filled[~gaps], Y[~gaps]) and not std[~gaps].any()
+
+
+@pytest.mark.bad_input
+def test_an_aligned_map_draws_at_places_and_not_from_moments():
+    model = fitted(ManifoldAlignedGTM(**SMALL_GRID))
+    x, rng = model.nodes_[7:8], np.random.RandomState(0)
+    moments = model.map_.moments(x)
+    with pytest.raises(TypeError, match=r"depends on the place.*observation_variance"):
+        model.map_.deviation(*moments)
+    with pytest.raises(TypeError, match=r"depends on the place.*draw_at"):
+        model.map_.draw(*moments, rng)
+    drawn = model.map_.draw_at(np.repeat(x, 40_000, axis=0), rng)
+    C = model.covariances_[7]
+    assert_allclose(np.cov(drawn.T), C, atol=0.03 * np.abs(C).max())
+    assert_allclose(drawn.mean(axis=0), moments[0][0], atol=5 * np.sqrt(C.max() / 40_000))
+
+
+def test_only_a_process_knows_how_sure_its_sheet_is():
+    model = fitted(GaussianProcessGTM(grid=(6, 6), max_iter=15))
+    grey = model.log_precision(np.array([[0.0, 0.0], [6.0, 6.0]]))
+    assert grey[0] > grey[1] + 1
+    _, std = model.inverse_transform(model.nodes_, return_std=True)
+    B, s = model.kernel_(model.nodes_), model.map_.scale[:, None]
+    posterior = B - B @ np.linalg.solve(np.eye(36) + s**2 * B, s**2 * B)  # (B^-1 + beta G)^-1
+    assert_allclose(std[:, 0] ** 2, np.diag(posterior), rtol=1e-6, atol=1e-10)
+    with pytest.raises(TypeError, match=r"GTM has no log_precision: the weights .* point estimate"):
+        fitted(GTM(**SMALL_GRID)).log_precision(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("model", GRID_MODELS, ids=lambda model: type(model).__name__)
+def test_states_know_their_positions_and_why_the_last_is_the_last(model):
+    Y = fitted(model).rows_
+    one = clone(model).set_params(max_iter=4, tol=0.0)
+    *before, last = one.iterates(Y)
+    assert len(before) == 4 and not last.stopped
+    assert_allclose(before[2].X, one.set_state(before[2]).embedding_)
+    assert before[2].X.shape == last.X.shape == (len(Y), 2)
+    with pytest.warns(ConvergenceWarning, match="max_iter=4"):
+        assert not one.fit(Y).converged_
+    easy = one.set_params(max_iter=300, tol=0.1).fit(Y)
+    assert easy.converged_ and list(easy.iterates(Y))[-1].stopped == "gain"
 
 
 @pytest.mark.identity
@@ -671,11 +881,12 @@ def test_the_surface_of_a_som_has_the_jacobian_of_its_smoother():
 @pytest.mark.bad_input
 def test_a_map_without_derivatives_is_told():
     som = BatchSOM(grid=(4, 4)).fit(make_curved_sheet(6, random_state=0).data)
-    with pytest.raises(TypeError, match="no smooth map"):
+    with pytest.raises(AttributeError, match="nothing between them"):
         magnification_factors(som, [[0.0, 0.0]])
 
 
 # --- four steps further --------------------------------------------------------------------------------------
+
 
 @pytest.mark.identity
 @pytest.mark.parametrize("per_node", [False, True])
@@ -697,7 +908,7 @@ def test_two_sheets_find_two_curves():
     Phi = basis_functions(X, basis)
     starts = [principal_sheet(part - part.mean(axis=0), X, Phi, grid_spacing((12,)))[0] for part in (a, b)]
     for W, part in zip(starts, (a, b), strict=True):
-        W[:, -2] += (part - mean).mean(axis=0)                   # the constant of the basis
+        W[:, -2] += (part - mean).mean(axis=0)  # the constant of the basis
     *_, last = mixture_iterates(Y, Phi, starts, [1.0, 1.0], alpha=0.01, max_iter=80)
     assert_allclose(np.sort(last.mixing.reshape(2, 12).sum(axis=1)), [1 / 3, 2 / 3], atol=0.02)
 
@@ -719,35 +930,13 @@ def test_forward_and_backward_give_the_posterior_of_all_paths_added_up(seed):
 
 # --- the estimators ------------------------------------------------------------------------------------------
 
-SMALL = [ManifoldAlignedGTM(grid=(5, 5), basis=(2, 2), max_iter=8), DiscreteGTM(grid=(5, 5), basis=(2, 2), max_iter=8),
-         SemiLinearGTM(grid=(6,), basis=(2,), max_iter=8), BayesianGTM(grid=(5, 5), basis=(2, 2), max_iter=8),
-         GaussianProcessGTM(grid=(4, 4), max_iter=8)]
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
-@pytest.mark.filterwarnings("ignore:Skipping check check_array_api")
-def test_the_scikit_learn_contract(model):
-    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
-
-
-@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
-def test_an_interrupted_fit_leaves_a_usable_estimator(model):
-    class Impatient(type(model)):
-        def iterates(self, Y):
-            for step, state in enumerate(super().iterates(Y)):
-                if step == 4:
-                    raise KeyboardInterrupt
-                yield state
-
-    Y = make_curved_sheet(8, random_state=0).data
-    impatient = Impatient().set_params(**{**model.get_params(), "tol": 0.0})
-    with pytest.raises(KeyboardInterrupt):
-        impatient.fit(Y)
-    assert len(impatient.history_) == 4 and np.isfinite(impatient.transform(Y[:2])).all()
-    new, X = impatient.sample(5, random_state=0)
-    assert new.shape == (5, 3) and X.shape == (5, impatient.embedding_.shape[1])
-    assert impatient.score(Y) == np.mean(impatient.score_samples(Y))
+SMALL = [
+    ManifoldAlignedGTM(grid=(5, 5), basis=(2, 2), max_iter=8),
+    DiscreteGTM(grid=(5, 5), basis=(2, 2), max_iter=8),
+    SemiLinearGTM(grid=(6,), basis=(2,), max_iter=8),
+    BayesianGTM(grid=(5, 5), basis=(2, 2), max_iter=8),
+    GaussianProcessGTM(grid=(4, 4), max_iter=8),
+]
 
 
 def test_samples_look_like_the_data_they_were_fitted_to():
@@ -758,18 +947,13 @@ def test_samples_look_like_the_data_they_were_fitted_to():
         assert np.abs(new.std(axis=0) / Y.std(axis=0) - 1).max() < 0.4, type(model).__name__
 
 
+@warnings_are_errors
 @pytest.mark.parametrize("seed", range(60))
 def test_random_fits_end_finite(seed):
     rng = np.random.default_rng(seed)
     N, D = rng.integers(3, 40), rng.integers(1, 12)
-    Y = 10.0 ** rng.uniform(-6, 6) * rng.standard_normal((N, D))
-    if rng.random() < 0.4:
-        Y[rng.integers(N, size=N // 2)] = Y[0]                        # duplicated rows
-    if rng.random() < 0.4:
-        Y[:, rng.integers(D, size=D // 2 + 1)] = rng.standard_normal()        # constant columns
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = SMALL[seed % 5].fit(Y)
+    Y = awkward(rng, N, D)
+    model = SMALL[seed % 5].fit(Y)
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.history_).all() and model.precision_ > 0
 
 
@@ -789,22 +973,29 @@ HOT = labels(0, 20, 4, "multinomial")
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("model, Y, says", [
-    (DiscreteGTM("bernoulli"), np.where(BITS == 1, 2, 0), "row .* holds 2: only 0, 1 and NaN"),
-    (DiscreteGTM("multinomial"), BITS, "ones in columns 0 to 3"),
-    (DiscreteGTM("multinomial"), np.where(HOT == 1, np.nan, HOT), "NaN in some of columns"),
-    (DiscreteGTM([("bernoulli", [0, 1])]), BITS, "leave out column 2, 3 of 4"),
-    (DiscreteGTM([("bernoulli", [0, 1, 2, 3]), ("gaussian", [3])]), BITS, "column 3 more than once"),
-    (DiscreteGTM([("bernoulli", [0, 1, 2, 7])]), BITS, "column 7, but Y has 4"),
-    (DiscreteGTM("poisson"), BITS, "no kind of column called 'poisson'"), (DiscreteGTM(n_steps=0), GOOD, "n_steps"),
-    (ManifoldAlignedGTM(spread=0.0), GOOD, "spread must be"), (ManifoldAlignedGTM(noise_update="magic"), GOOD, "magic"),
-    (ManifoldAlignedGTM(grid=(3,)), GOOD, "latent dimensions"),
-    (SemiLinearGTM(n_linear=-1), GOOD, "n_linear"), (SemiLinearGTM(curved=[5]), GOOD, "curved must name 1"),
-    (SemiLinearGTM(), np.where(GOOD > 2, np.nan, GOOD), "NaN"), (BayesianGTM(alpha=0.0), GOOD, "alpha must be"),
-    (GaussianProcessGTM(length_scale=-1.0), GOOD, "length_scale"),
-    (GaussianProcessGTM(kernel="rbf"), GOOD, "must be a kernel"),
-    (GaussianProcessGTM(max_iter=-1), GOOD, "max_iter"),
-], ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20])
+@pytest.mark.parametrize(
+    "model, Y, says",
+    [
+        (DiscreteGTM("bernoulli"), np.where(BITS == 1, 2, 0), "row .* holds 2: only 0, 1 and NaN"),
+        (DiscreteGTM("multinomial"), BITS, "ones in columns 0 to 3"),
+        (DiscreteGTM("multinomial"), np.where(HOT == 1, np.nan, HOT), "NaN in some of columns"),
+        (DiscreteGTM([("bernoulli", [0, 1])]), BITS, "leave out column 2, 3 of 4"),
+        (DiscreteGTM([("bernoulli", [0, 1, 2, 3]), ("gaussian", [3])]), BITS, "column 3 more than once"),
+        (DiscreteGTM([("bernoulli", [0, 1, 2, 7])]), BITS, "column 7, but Y has 4"),
+        (DiscreteGTM("poisson"), BITS, "got 'poisson'"),
+        (DiscreteGTM(n_steps=0), GOOD, "n_steps"),
+        (ManifoldAlignedGTM(spread=0.0), GOOD, "spread must be"),
+        (ManifoldAlignedGTM(noise_update="magic"), GOOD, "magic"),
+        (ManifoldAlignedGTM(grid=(3,)), GOOD, "latent dimensions"),
+        (SemiLinearGTM(n_linear=-1), GOOD, "n_linear"),
+        (SemiLinearGTM(curved=[5]), GOOD, "curved must name 1"),
+        (SemiLinearGTM(), np.where(GOOD > 2, np.nan, GOOD), "NaN"),
+        (BayesianGTM(alpha=0.0), GOOD, "alpha must be"),
+        (GaussianProcessGTM(length_scale=-1.0), GOOD, "length_scale"),
+        (GaussianProcessGTM(kernel="rbf"), GOOD, "must be a kernel"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20],
+)
 def test_bad_input_gets_a_clear_error(model, Y, says):
     with pytest.raises(ValueError, match=says):
         model.fit(Y)
@@ -813,68 +1004,76 @@ def test_bad_input_gets_a_clear_error(model, Y, says):
 @pytest.mark.bad_input
 def test_labels_of_new_rows_are_checked_too():
     model = DiscreteGTM("bernoulli", grid=(4, 4), basis=(2, 2), max_iter=3).fit(BITS)
-    with pytest.raises(ValueError, match="holds 0.5"):
+    with pytest.raises(ValueError, match=r"holds 0\.5"):
         model.transform(np.full((1, 4), 0.5))
     assert model.transform(np.array([[1.0, np.nan, 0.0, np.nan]])).shape == (1, 2)
 
 
 # --- the exercises -------------------------------------------------------------------------------------------
 
+
 def smallest_step(Phi, W, G, T):
     m = 1 / (1 + np.exp(-Phi @ W.T))
     return W + 1e-6 * ((T - G * m).T @ Phi)
 
 
-@pytest.mark.parametrize("name, answer", [
-    ("gtm_variants.1", lambda A, d, v: (A - np.outer(A @ v, A @ v) / (1 + v @ A @ v), d + np.log1p(v @ A @ v))),
-    ("gtm_variants.2", lambda Phi, W, G, T: (T - G / (1 + np.exp(-Phi @ W.T))).T @ Phi),
-    ("gtm_variants.3", lambda Phi, W, G, T: bound_step(Phi, G, T, W, "bernoulli")),
-    ("gtm_variants.4", residual_covariance),
-    ("gtm_variants.5", lambda S, V, s: (directions_by_em(S, V, 1 / s)[0], 1 / directions_by_em(S, V, 1 / s)[1])),
-    ("gtm_variants.6", effective_parameters),
-    ("gtm_variants.7", lambda J: np.linalg.norm(J[:, 0]) * np.linalg.norm(J[:, 1] - J[:, 0] * (
-        J[:, 0] @ J[:, 1]) / (J[:, 0] @ J[:, 0]))),
-    ("gtm_variants.8", lambda R: R.mean(axis=1)),
-    ("gtm_variants.9", lambda f, p, A: p + np.log(np.exp(A).T @ np.exp(f))),
-    ("gtm_variants.10", [-782.0, -900.0]),
-], ids=lambda value: value if isinstance(value, str) else None)
-def test_right_answers_pass_whoever_computed_them(name, answer):
-    from gplvm_edu.exercises import check
-    verdict = check(name, answer)
-    assert verdict.passed is True, verdict
+test_right_answers_pass_whoever_computed_them = right_answers(
+    [
+        ("gtm_variants.1", lambda A, d, v: (A - np.outer(A @ v, A @ v) / (1 + v @ A @ v), d + np.log1p(v @ A @ v))),
+        ("gtm_variants.2", lambda Phi, W, G, T: (T - G / (1 + np.exp(-Phi @ W.T))).T @ Phi),
+        ("gtm_variants.3", lambda Phi, W, G, T: bound_step(Phi, G, T, W, "bernoulli")),
+        ("gtm_variants.4", residual_covariance),
+        ("gtm_variants.5", lambda S, V, s: (directions_by_em(S, V, 1 / s)[0], 1 / directions_by_em(S, V, 1 / s)[1])),
+        ("gtm_variants.6", effective_parameters),
+        (
+            "gtm_variants.7",
+            lambda J: (
+                np.linalg.norm(J[:, 0]) * np.linalg.norm(J[:, 1] - J[:, 0] * (J[:, 0] @ J[:, 1]) / (J[:, 0] @ J[:, 0]))
+            ),
+        ),
+        ("gtm_variants.8", lambda R: R.mean(axis=1)),
+        ("gtm_variants.9", lambda f, p, A: p + np.log(np.exp(A).T @ np.exp(f))),
+        ("gtm_variants.10", [-782.0, -900.0]),
+    ]
+)
 
 
-@pytest.mark.parametrize("name, answer, hint", [
-    ("gtm_variants.1", lambda A, d, v: (A + np.outer(A @ v, A @ v) / (1 - v @ A @ v), d), "signs"),
-    ("gtm_variants.1", lambda A, d, v: (A - np.outer(A @ v, A @ v) / (1 + v @ A @ v), d - np.log1p(v @ A @ v)),
-     "shrinks"),
-    ("gtm_variants.2", lambda Phi, W, G, T: Phi.T @ (T - G / (1 + np.exp(-Phi @ W.T))), "(M, D)"),
-    ("gtm_variants.2", lambda Phi, W, G, T: (T - 1 / (1 + np.exp(-Phi @ W.T))).T @ Phi, "stands for G points"),
-    ("gtm_variants.3", lambda Phi, W, G, T: newton_step(Phi, G, T, W, 1e-6), "no bound"),
-    ("gtm_variants.3", smallest_step, "4 times"),
-    ("gtm_variants.4", lambda Y, R, m: len(Y) * residual_covariance(Y, R, m), "as it is printed"),
-    ("gtm_variants.5", lambda S, V, s: (directions_by_em(S, V, 1 / s)[0], s), "V is right"),
-    ("gtm_variants.6", lambda *a: effective_parameters(*a) / 3, "each has M weights"),
-    ("gtm_variants.7", lambda J: np.linalg.det(J.T @ J), "SQUARED"),
-    ("gtm_variants.8", lambda R: R.sum(axis=1), "add up to N"),
-    ("gtm_variants.9", lambda f, p, A: p + np.log(np.exp(A) @ np.exp(f)), "FROM"),
-    ("gtm_variants.10", [-900.0, -782.0], "order"),
-], ids=lambda value: value[:16] if isinstance(value, str) else None)
-def test_common_mistakes_get_their_own_hint(name, answer, hint):
-    from gplvm_edu.exercises import check
-    assert hint in check(name, answer).message
+test_common_mistakes_get_their_own_hint = common_mistakes(
+    [
+        ("gtm_variants.1", lambda A, d, v: (A + np.outer(A @ v, A @ v) / (1 - v @ A @ v), d), "signs"),
+        (
+            "gtm_variants.1",
+            lambda A, d, v: (A - np.outer(A @ v, A @ v) / (1 + v @ A @ v), d - np.log1p(v @ A @ v)),
+            "shrinks",
+        ),
+        ("gtm_variants.2", lambda Phi, W, G, T: Phi.T @ (T - G / (1 + np.exp(-Phi @ W.T))), "(M, D)"),
+        ("gtm_variants.2", lambda Phi, W, G, T: (T - 1 / (1 + np.exp(-Phi @ W.T))).T @ Phi, "stands for G points"),
+        ("gtm_variants.3", lambda Phi, W, G, T: newton_step(Phi, G, T, W, 1e-6), "no bound"),
+        ("gtm_variants.3", smallest_step, "4 times"),
+        ("gtm_variants.4", lambda Y, R, m: len(Y) * residual_covariance(Y, R, m), "as it is printed"),
+        ("gtm_variants.5", lambda S, V, s: (directions_by_em(S, V, 1 / s)[0], s), "V is right"),
+        ("gtm_variants.6", lambda *a: effective_parameters(*a) / 3, "each has M weights"),
+        ("gtm_variants.7", lambda J: np.linalg.det(J.T @ J), "SQUARED"),
+        ("gtm_variants.8", lambda R: R.sum(axis=1), "add up to N"),
+        ("gtm_variants.9", lambda f, p, A: p + np.log(np.exp(A) @ np.exp(f)), "FROM"),
+        ("gtm_variants.10", [-900.0, -782.0], "order"),
+    ]
+)
 
 
 # --- the explorer --------------------------------------------------------------------------------------------
 
-VIEWS = [("bent line", "isotropic"), ("bent line", "aligned"), ("furrowed sheet", "semi-linear"),
-         ("curved sheet", "Bayesian"), ("bent line", "Gaussian process"), ("furrowed sheet", "discrete")]
+VIEWS = [
+    ("bent line", "isotropic"),
+    ("bent line", "aligned"),
+    ("furrowed sheet", "semi-linear"),
+    ("curved sheet", "Bayesian"),
+    ("bent line", "Gaussian process"),
+    ("furrowed sheet", "discrete"),
+]
 
 
-@pytest.fixture
-def explorer(monkeypatch):
-    monkeypatch.setattr(Explorer, "raise_errors", True)
-    return explore_gtm_variants()
+EXPLORER = explore_gtm_variants
 
 
 @pytest.mark.widget
@@ -906,7 +1105,7 @@ def test_the_shown_code_computes_what_the_panel_shows(explorer, data, variant, c
             explorer.run_now(max_steps=steps)
         names = {}
         exec(explorer.code(explorer.settings), names)
-        shown = explorer._figure.model
+        shown = explorer.figure.model
         assert_allclose(names["model"].log_likelihood_, shown.log_likelihood_, rtol=1e-8)
         assert_allclose(names["model"].means_, shown.means_, atol=1e-8)
         assert f"log likelihood {shown.log_likelihood_:.1f}" in capsys.readouterr().out
@@ -915,45 +1114,45 @@ def test_the_shown_code_computes_what_the_panel_shows(explorer, data, variant, c
 @pytest.mark.widget
 def test_run_ends_where_the_fit_ends_and_the_slider_goes_back(explorer):
     explorer.set(variant="aligned")
-    end = explorer._figure.model
+    end = explorer.figure.model
     explorer.run_now()
-    assert_allclose(explorer._figure.model.means_, end.means_, atol=1e-10)
+    assert_allclose(explorer.figure.model.means_, end.means_, atol=1e-10)
     assert explorer.progress.value == 1.0 and explorer.scrubber.max == len(end.history_) - 1
     explorer.scrubber.value = 0
-    assert explorer._figure.model.history_.shape == (1,) and explorer._state.step == 0
-    assert np.abs(explorer._figure.model.means_ - end.means_).max() > 0.1
+    assert explorer.figure.model.history_.shape == (1,) and explorer.state.step == 0
+    assert np.abs(explorer.figure.model.means_ - end.means_).max() > 0.1
 
 
 @pytest.mark.widget
 def test_questions_set_the_scene_and_their_answers_are_true(explorer):
     explorer.ask(1)
-    before = explorer._figure.model
+    before = explorer.figure.model
     explorer.reveal()
-    assert 10 < explorer._figure.model.log_likelihood_ - before.log_likelihood_ < 15
-    assert explorer._figure.model.precision_ > before.precision_
+    assert 10 < explorer.figure.model.log_likelihood_ - before.log_likelihood_ < 15
+    assert explorer.figure.model.precision_ > before.precision_
     explorer.set(noise_update="as printed: (9.13)")
-    assert explorer._figure.model.log_likelihood_ < before.log_likelihood_
+    assert explorer.figure.model.log_likelihood_ < before.log_likelihood_
     explorer.ask(2)
-    before = explorer._figure.model
+    before = explorer.figure.model
     explorer.reveal()
-    after = explorer._figure.model
+    after = explorer.figure.model
     assert after.log_evidence_ > before.log_evidence_ + 20 and after.log_likelihood_ < before.log_likelihood_
     assert after.n_effective_ < 0.5 * before.n_effective_
     new = make_curved_sheet(32, random_state=1000).data
     assert after.score(new) > before.score(new)
     explorer.ask(3)
-    before = explorer._figure.model
+    before = explorer.figure.model
     explorer.reveal()
-    assert explorer._figure.model.log_likelihood_ < before.log_likelihood_ - 10
-    assert explorer._figure.model.precision_ < before.precision_
+    assert explorer.figure.model.log_likelihood_ < before.log_likelihood_ - 10
+    assert explorer.figure.model.precision_ < before.precision_
 
 
 @pytest.mark.widget
 def test_a_click_on_the_evidence_sets_the_width_and_elsewhere_nothing(explorer):
-    sheet, evidence, *_ = explorer._figure.axes
+    sheet, evidence, *_ = explorer.figure.axes
     for axes, x, wanted in ((evidence, -1.62, -1.5), (sheet, 1.0, -1.5), (evidence, 2.2, 2.0)):
         y = np.mean(axes.get_ylim())
-        place = axes.transData.transform([x, y]) / explorer._figure.bbox.size
+        place = axes.transData.transform([x, y]) / explorer.figure.bbox.size
         explorer.picture.pointer = [*place, explorer.picture.pointer[2] + 1]
         assert explorer.settings["log_width"] == wanted
 
@@ -967,17 +1166,7 @@ def test_too_many_basis_functions_are_told_in_the_widget():
     assert explorer.error_box.value == ""
 
 
-@pytest.fixture(scope="module")
-def page(lab):
-    """The explorer on a page of JupyterLab."""
-    cells = ["from gplvm_widgets.gtm_variants import explore_gtm_variants", "explore_gtm_variants()"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    nbformat.write(notebook, lab.root / "gtm_variants.ipynb")
-    with lab.open("gtm_variants.ipynb", folder="") as opened:
-        opened.run_all()
-        opened.show(".gplvm-explorer")
-        yield opened
+PAGE = ["explore_gtm_variants()"]
 
 
 @pytest.mark.browser
@@ -996,8 +1185,5 @@ def test_in_a_real_page_controls_redraw_run_climbs_and_the_code_runs(page, scree
     page.click("Stop")
     page.picture_at_rest()
     assert 0 < page.progress() <= 1 and page.error_box() == ""
-    page.click("Show the code")
-    page.wait_until(lambda: page.text(".gplvm-code"), 10, "the code to appear")
-    names = {}
-    exec(page.text(".gplvm-code"), names)
+    names = page.run_shown_code()
     assert names["Y"].shape == (60, 2) and names["model"].means_.shape == (10, 2)

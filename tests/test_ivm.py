@@ -1,53 +1,59 @@
 """Chapter 7: the sparse GP-LVM. Selection, the active set's likelihood, inactive points, Algorithm 1, the estimator."""
-import warnings
 
-import nbformat
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
-from gplvm_widgets.explorer import Explorer
+from common import awkward, common_mistakes, refused
 from gplvm_widgets.ivm import CORRECTED, PRINTED, explore_ivm, scale_curve, scene, variance_grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
-from sklearn.utils.estimator_checks import check_estimator
 
-from gplvm_edu.base import expected_failed_checks
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.exercises import check
-from gplvm_edu.gplvm import Mapping, factorise, point_log_likelihood, predict, value_and_gradients
+from gplvm_edu.gplvm import ProcessMap, factorise, point_log_likelihood, predict, value_and_gradients
 from gplvm_edu.ivm import (
+    ActiveMap,
     Sites,
     SparseGPLVM,
+    SparseOptions,
     active_log_likelihood,
-    climb_active,
     entropy_reductions,
     inactive_log_likelihood,
     ivm_select,
     latent_moments,
-    likelier_places,
-    model_of,
-    nearest_rows,
+    likeliest_starts,
+    log_likelihoods_at_active,
+    optimise_active_set,
     outer_step,
     place_inactive,
     printed_active_log_likelihood,
     select_steps,
-    sites_of,
+    selection_map,
+    selection_sites,
     sparse_iterates,
-    sparse_mapping,
-    split_noise,
+    sparse_model,
     total_log_likelihood,
-    values_at_active_places,
 )
-from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White, gp_posterior
+from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White, gp_posterior, split_white
 from gplvm_edu.linalg import centre
+from gplvm_edu.maps import grid_points
 from gplvm_edu.metrics import nearest_neighbour_errors
 from gplvm_edu.noise import Gaussian, Ordinal, PerColumn, Probit, adf_posterior
 from gplvm_edu.optimise import check_gradient
 
-quick = settings(deadline=None, max_examples=25)
-KERNELS = [RBF(1.3, 0.7) + Bias(0.2), MLP(1.0, 2.0, 3.0), Linear(0.8) + Bias(0.1), RBF(1.0, [0.5, 2.0]) + Linear(0.3),
-           Matern32(1.0, 0.5) * RBF(1.0, 0.2), RBF(1.0, 0.8) + White(0.15)]
+quick = settings()  # those of the profile, tests/conftest.py
+KERNELS = [
+    RBF(1.3, 0.7) + Bias(0.2),
+    MLP(1.0, 2.0, 3.0),
+    Linear(0.8) + Bias(0.1),
+    RBF(1.0, [0.5, 2.0]) + Linear(0.3),
+    Matern32(1.0, 0.5) * RBF(1.0, 0.2),
+    RBF(1.0, 0.8) + White(0.15),
+]
 any_kernel = st.sampled_from(range(len(KERNELS)))
 any_seed = st.integers(0, 10**6)
 
@@ -57,7 +63,7 @@ def problem(seed=0, N=12, D=3, q=2, missing=0.0):
     Y = centre(rng.standard_normal((N, D)) @ np.triu(np.ones((D, D))))[0]
     X = rng.standard_normal((N, q))
     gaps = rng.random((N, D)) < missing
-    gaps[np.arange(N), rng.integers(D, size=N)] = False                # something is seen in every row
+    gaps[np.arange(N), rng.integers(D, size=N)] = False  # something is seen in every row
     return np.where(gaps, np.nan, Y), X
 
 
@@ -67,8 +73,12 @@ def binary(seed=0, N=12, D=3):
 
 
 def noises(D):
-    return {"spherical": Gaussian(0.2), "each column": Gaussian(np.linspace(0.1, 0.5, D)), "probit": Probit(0.1),
-            "mixed": PerColumn([Gaussian(0.3, mean=0.0)] * (D - 1) + [Probit(0.0)])}
+    return {
+        "spherical": Gaussian(0.2),
+        "each column": Gaussian(np.linspace(0.1, 0.5, D)),
+        "probit": Probit(0.1),
+        "mixed": PerColumn([Gaussian(0.3, mean=0.0)] * (D - 1) + [Probit(0.0)]),
+    }
 
 
 def data_for(name, seed, N=12, D=3, missing=0.0):
@@ -81,13 +91,15 @@ def data_for(name, seed, N=12, D=3, missing=0.0):
 
 # --- selection -----------------------------------------------------------------------------------------------
 
+
 def brute_force_entropy(K, chosen, noise_variance):
     """Entropy of the posterior over f at all points, one output, once the chosen rows were seen: by determinants."""
     N = len(K)
     B = np.zeros(N)
     B[chosen] = 1.0 / noise_variance
     return 0.5 * N * np.log(2 * np.pi * np.e) + 0.5 * (
-        np.linalg.slogdet(K)[1] - np.linalg.slogdet(np.eye(N) + np.sqrt(B)[:, None] * K * np.sqrt(B))[1])
+        np.linalg.slogdet(K)[1] - np.linalg.slogdet(np.eye(N) + np.sqrt(B)[:, None] * K * np.sqrt(B))[1]
+    )
 
 
 @pytest.mark.oracle
@@ -100,8 +112,9 @@ def test_the_order_of_selection_is_that_of_brute_force_entropies(seed, which, D)
     chosen = []
     for choice in select_steps(Y, X, kernel, noise, 6):
         now = brute_force_entropy(K, chosen, 0.2)
-        offers = np.array([-np.inf if n in chosen else D * (now - brute_force_entropy(K, [*chosen, n], 0.2))
-                           for n in range(9)])
+        offers = np.array(
+            [-np.inf if n in chosen else D * (now - brute_force_entropy(K, [*chosen, n], 0.2)) for n in range(9)]
+        )
         assert_allclose(choice.gains, offers, rtol=1e-5, atol=1e-6)
         assert offers[choice.index] > offers.max() - 1e-6
         chosen.append(choice.index)
@@ -136,13 +149,13 @@ def test_the_triangular_matrices_are_those_of_the_active_set(name, seed, which, 
 @quick
 def test_one_column_stands_for_all_when_the_noise_is_spherical(seed, missing):
     Y, X = problem(seed, missing=missing)
-    nearly = Gaussian(0.2 * (1 + 1e-13 * np.arange(3)))               # the same noise, but not known to be shared
+    nearly = Gaussian(0.2 * (1 + 1e-13 * np.arange(3)))  # the same noise, but not known to be shared
     fast, slow = (ivm_select(Y, X, KERNELS[0], noise, 6) for noise in (Gaussian(0.2), nearly))
     assert_array_equal(fast.active, slow.active)
     assert_allclose(fast.gains, slow.gains, rtol=1e-9)
     assert_allclose(fast.log_evidence, slow.log_evidence, rtol=1e-8)
-    one, three = sparse_mapping(fast, X, KERNELS[0], Gaussian(0.2)), sparse_mapping(slow, X, KERNELS[0], nearly)
-    assert_allclose(one.A, three.A, rtol=1e-7, atol=1e-9)
+    one, three = selection_map(fast, X, KERNELS[0], Gaussian(0.2)), selection_map(slow, X, KERNELS[0], nearly)
+    assert_allclose(one.weights, three.weights, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.identity
@@ -159,12 +172,12 @@ def test_with_spherical_noise_the_order_is_largest_variance_first_and_never_look
 @pytest.mark.identity
 def test_the_noise_in_the_kernel_or_beside_it_gives_one_order_but_other_gains():
     Y, X = problem(4, N=15)
-    smooth, white = split_noise(KERNELS[-1])
+    smooth, white = split_white(KERNELS[-1])
     beside = ivm_select(Y, X, smooth, Gaussian(white), 8)
     inside = [ivm_select(Y, X, KERNELS[-1], Gaussian(v), 8) for v in (1e-4, 1e-6)]
     for one in inside:
         assert_array_equal(beside.active, one.active)
-    rise = inside[1].gains - inside[0].gains                          # err L11: -1/2 ln of a vanishing noise, D times
+    rise = inside[1].gains - inside[0].gains  # err L11: -1/2 ln of a vanishing noise, D times
     assert_allclose(rise, 1.5 * np.log(100.0), rtol=1e-2)
 
 
@@ -174,8 +187,8 @@ def test_the_noise_in_the_kernel_or_beside_it_gives_one_order_but_other_gains():
 def test_selection_of_all_points_is_the_full_gaussian_process(seed, which):
     Y, X = problem(seed, N=14)
     kernel, s2 = KERNELS[which], 0.3
-    smooth = split_noise(kernel)[0] if which == 5 else kernel
-    mapping = sparse_mapping(ivm_select(Y, X, smooth, Gaussian(s2), 14), X, smooth, Gaussian(s2))
+    smooth = split_white(kernel)[0] if which == 5 else kernel
+    mapping = selection_map(ivm_select(Y, X, smooth, Gaussian(s2), 14), X, smooth, Gaussian(s2))
     X_new = np.random.default_rng(seed).standard_normal((5, 2))
     mean, variance = latent_moments(mapping, X_new)
     full_mean, full_variance = gp_posterior(smooth, X, Y, X_new, noise_variance=s2)
@@ -189,10 +202,11 @@ def test_selection_of_all_points_is_assumed_density_filtering_in_that_order(name
     kernel, noise = KERNELS[0], noises(3)[name]
     Y, X = data_for(name, 5, N=8)
     chosen = ivm_select(Y, X, kernel, noise, 8)
-    mapping = sparse_mapping(chosen, X, kernel, noise)
+    mapping = selection_map(chosen, X, kernel, noise)
     mean, variance = latent_moments(mapping, X)
-    for d in range(3):
-        reference = adf_posterior(kernel(X), Y[:, d], noise.column(d), order=chosen.active)
+    alone = {"each column": [Gaussian(v) for v in np.linspace(0.1, 0.5, 3)], "probit": [noise] * 3}.get(name)
+    for d, model in enumerate(alone or noise.models):
+        reference = adf_posterior(kernel(X), Y[:, d], model, order=chosen.active)
         assert_allclose(mean[:, d], reference.mean, rtol=1e-6, atol=1e-8)
         assert_allclose(variance[:, d], np.diag(reference.covariance), rtol=1e-6, atol=1e-8)
 
@@ -202,8 +216,9 @@ def test_the_evidence_collected_on_the_way_is_that_of_the_active_rows():
     Y, X = problem(6)
     chosen = ivm_select(Y, X, KERNELS[0], Gaussian([0.2, 0.1, 0.4]), 5)
     K = KERNELS[0](X[chosen.active])
-    expected = sum(multivariate_normal(cov=K + s2 * np.eye(5)).logpdf(Y[chosen.active, d])
-                   for d, s2 in enumerate((0.2, 0.1, 0.4)))
+    expected = sum(
+        multivariate_normal(cov=K + s2 * np.eye(5)).logpdf(Y[chosen.active, d]) for d, s2 in enumerate((0.2, 0.1, 0.4))
+    )
     assert_allclose(chosen.log_evidence, expected, rtol=1e-9)
 
 
@@ -216,6 +231,7 @@ def test_entropy_reduction_of_gaussian_noise_is_half_the_log_of_one_plus_signal_
 
 # --- the active set ------------------------------------------------------------------------------------------
 
+
 @pytest.mark.identity
 @given(any_seed, any_kernel, st.integers(1, 4))
 @quick
@@ -226,8 +242,11 @@ def test_the_active_likelihood_is_the_brute_force_gaussian_and_chapter_5s(seed, 
     theirs = value_and_gradients(Y, X, kernel, "gaussian")
     for a, b in zip(ours, theirs, strict=True):
         assert_allclose(a, b, rtol=1e-8, atol=1e-9)
-    assert_allclose(active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel)[0],
-                    multivariate_normal(cov=kernel(X)).logpdf(Y.T).sum(), rtol=1e-8)
+    assert_allclose(
+        active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel)[0],
+        multivariate_normal(cov=kernel(X)).logpdf(Y.T).sum(),
+        rtol=1e-8,
+    )
 
 
 @pytest.mark.gradient
@@ -237,11 +256,11 @@ def test_the_active_likelihood_is_the_brute_force_gaussian_and_chapter_5s(seed, 
 def test_gradient_of_the_active_likelihood_with_frozen_sites(name, missing, kernel):
     Y, X = data_for(name, 7, missing=missing)
     chosen = ivm_select(Y, X, kernel, noises(3)[name], 6)
-    sites, start, moving = sites_of(chosen), X[chosen.active], kernel.copy()
+    sites, start, moving = selection_sites(chosen), X[chosen.active], kernel.copy()
 
     def objective(x):
-        moving.theta = x[start.size:]
-        value, dX, dtheta = active_log_likelihood(sites, x[:start.size].reshape(start.shape), moving, "gaussian")
+        moving.theta = x[start.size :]
+        value, dX, dtheta = active_log_likelihood(sites, x[: start.size].reshape(start.shape), moving, "gaussian")
         return value, np.concatenate([dX.ravel(), dtheta])
 
     assert check_gradient(objective, np.concatenate([start.ravel(), kernel.theta])) < 1e-6
@@ -276,7 +295,7 @@ def test_climbing_can_hold_the_positions_and_never_loses():
     kernel, sites = KERNELS[0] + White(0.1), Sites(Y, np.zeros((12, 1)))
     before = active_log_likelihood(sites, X, kernel)[0]
     for optimise_active in (True, False):
-        X_new, fitted, n_evaluations = climb_active(sites, X, kernel, None, optimise_active, max_iter=8)
+        X_new, fitted, n_evaluations = optimise_active_set(sites, X, kernel, None, optimise_active, max_iter=8)
         assert active_log_likelihood(sites, X_new, fitted)[0] > before and n_evaluations > 8
         assert np.array_equal(X_new, X) == (not optimise_active)
     assert kernel == KERNELS[0] + White(0.1)
@@ -284,10 +303,11 @@ def test_climbing_can_hold_the_positions_and_never_loses():
 
 # --- inactive points -----------------------------------------------------------------------------------------
 
-def mapped(name, kernel, missing=0.0, seed=11):
+
+def mapped(name, kernel, missing=0.0, seed=11, prior=None):
     Y, X = data_for(name, seed, missing=missing)
     noise = noises(3)[name]
-    return Y, X, sparse_mapping(ivm_select(Y, X, kernel, noise, 6), X, kernel, noise)
+    return Y, X, selection_map(ivm_select(Y, X, kernel, noise, 6), X, kernel, noise, prior)
 
 
 @pytest.mark.gradient
@@ -295,10 +315,11 @@ def mapped(name, kernel, missing=0.0, seed=11):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_gradient_of_an_inactive_points_log_likelihood(name, missing, kernel):
-    Y, X, mapping = mapped(name, kernel, missing)
+    Y, _, mapping = mapped(name, kernel, missing)
     for row in (0, 5):
-        def objective(x, y=Y[row:row + 1]):
-            values, gradients = inactive_log_likelihood(mapping, y, x[None], "gaussian")
+
+        def objective(x, y=Y[row : row + 1]):
+            values, gradients = inactive_log_likelihood(mapping, y, x[None])
             return values[0], gradients[0]
 
         assert check_gradient(objective, np.array([0.4, -0.7])) < 1e-6
@@ -311,9 +332,9 @@ def test_with_gaussian_noise_it_is_chapter_5s_projection_onto_the_active_rows(ke
     chosen = ivm_select(Y, X, kernel, Gaussian(0.2), 6).active
     noisy = kernel + White(0.2)
     L, A, jitter = factorise(Y[chosen], noisy(X[chosen]))
-    full = Mapping(noisy, X[chosen], L, A, jitter)
-    ours = inactive_log_likelihood(mapping, Y, X + 0.1, "gaussian")
-    theirs = point_log_likelihood(full, Y, X + 0.1, "gaussian")
+    full = ProcessMap(noisy, X[chosen], L, A, jitter=jitter)
+    ours = inactive_log_likelihood(mapping, Y, X + 0.1)
+    theirs = point_log_likelihood(full, Y, X + 0.1)
     assert_allclose(ours[0], theirs[0], rtol=1e-7)
     assert_allclose(ours[1], theirs[1], rtol=1e-6, atol=1e-7)
     assert_allclose(latent_moments(mapping, X)[0], predict(full, X)[0], rtol=1e-7, atol=1e-9)
@@ -323,10 +344,11 @@ def test_with_gaussian_noise_it_is_chapter_5s_projection_onto_the_active_rows(ke
 def test_an_inactive_points_log_likelihood_is_a_ratio_of_joint_likelihoods_with_its_own_white_noise():
     Y, X = problem(12)
     kernel = RBF(1.2, 0.8) + White(0.25)
-    f_kernel, noise = model_of(kernel)
+    model = sparse_model(kernel)
+    f_kernel, noise = model.f_kernel, model.noise
     chosen = ivm_select(Y, X, f_kernel, noise, 6)
     I, j = chosen.active, np.setdiff1d(np.arange(12), chosen.active)[0]
-    value = inactive_log_likelihood(sparse_mapping(chosen, X, f_kernel, noise), Y[[j]], X[[j]])[0][0]
+    value = inactive_log_likelihood(selection_map(chosen, X, f_kernel, noise), Y[[j]], X[[j]])[0][0]
     together, alone = kernel(X[[*I, j]]), kernel(X[I])
     expected = multivariate_normal(cov=together).logpdf(Y[[*I, j]].T).sum()
     expected -= multivariate_normal(cov=alone).logpdf(Y[I].T).sum()
@@ -336,33 +358,25 @@ def test_an_inactive_points_log_likelihood_is_a_ratio_of_joint_likelihoods_with_
 @pytest.mark.identity
 @pytest.mark.parametrize("name", ["spherical", "probit", "mixed"])
 def test_points_are_placed_at_once_as_each_would_be_alone(name):
-    Y, X, mapping = mapped(name, KERNELS[0], missing=0.2)
-    together, values = place_inactive(mapping, Y, X, "gaussian", 200, tolerance=1e-6)
-    before = inactive_log_likelihood(mapping, Y, X, "gaussian")[0]
+    Y, X, mapping = mapped(name, KERNELS[0], missing=0.2, prior="gaussian")
+    together, values = place_inactive(mapping, Y, X, 200, tolerance=1e-6)
+    before = inactive_log_likelihood(mapping, Y, X)[0] - 0.5 * np.sum(X**2, axis=1)
     assert np.all(values >= before - 1e-12)
+    ends, gradients = inactive_log_likelihood(mapping, Y, together)
+    assert_allclose(ends - 0.5 * np.sum(together**2, axis=1), values, rtol=1e-10)
+    assert_allclose(gradients, together, atol=1e-5)  # the gradient of the prior is -x
     for n in (0, 4, 11):
-        alone, value = place_inactive(mapping, Y[[n]], X[[n]], "gaussian", 200, tolerance=1e-6)
+        alone, value = place_inactive(mapping, Y[[n]], X[[n]], 200, tolerance=1e-6)
         assert_allclose(alone[0], together[n], atol=1e-6)
         assert_allclose(value[0], values[n], rtol=1e-8)
 
 
 def test_rows_in_small_blocks_are_the_rows_in_one(monkeypatch):
-    Y, X, mapping = mapped("mixed", KERNELS[0])
-    whole = place_inactive(mapping, Y, X, "gaussian", 10)
-    monkeypatch.setattr("gplvm_edu.ivm.mapping.BLOCK", 40)
-    blocks = place_inactive(mapping, Y, X, "gaussian", 10)
+    Y, X, mapping = mapped("mixed", KERNELS[0], prior="gaussian")
+    whole = place_inactive(mapping, Y, X, 10)
+    monkeypatch.setattr("gplvm_edu.maps.BLOCK", 40)
+    blocks = place_inactive(mapping, Y, X, 10)
     assert_allclose(whole[0], blocks[0], atol=1e-7)
-
-
-@pytest.mark.identity
-def test_nearest_rows_are_those_of_the_entries_both_have():
-    Y, _ = problem(13, missing=0.3)
-    new = np.where(np.random.default_rng(1).random((4, 3)) < 0.3, np.nan, Y[:4] + 0.1)
-    new[:, 0] = 0.3
-    found = nearest_rows(new, Y, 3)
-    for n, y in enumerate(new):
-        distance = [np.nanmean((y - row) ** 2) if np.isfinite(y - row).any() else np.inf for row in Y]
-        assert_allclose(np.array(distance)[found[n]], np.sort(distance)[:3], rtol=1e-9)
 
 
 @pytest.mark.identity
@@ -370,12 +384,17 @@ def test_nearest_rows_are_those_of_the_entries_both_have():
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name, missing):
     Y, X, mapping = mapped(name, KERNELS[0], missing)
-    table = np.column_stack([inactive_log_likelihood(mapping, Y, np.tile(place, (12, 1)))[0] for place in mapping.X])
-    assert_allclose(values_at_active_places(mapping, Y), table, rtol=1e-7, atol=1e-8)
+    table = np.column_stack(
+        [inactive_log_likelihood(mapping, Y, np.tile(place, (12, 1)))[0] for place in mapping.centres]
+    )
+    assert_allclose(log_likelihoods_at_active(mapping, Y), table, rtol=1e-7, atol=1e-8)
     for prior in ("gaussian", None):
-        begin = likelier_places(mapping, Y, X, prior)
-        own, best = (inactive_log_likelihood(mapping, Y, Z, prior)[0] for Z in (X, begin))
-        penalty = 0.5 * np.sum(mapping.X**2, axis=1) if prior else 0.0
+        begin = likeliest_starts(replace(mapping, latent_prior=prior), Y, X)
+        own, best = (
+            inactive_log_likelihood(mapping, Y, Z)[0] - (0.5 * np.sum(Z**2, axis=1) if prior else 0.0)
+            for Z in (X, begin)
+        )
+        penalty = 0.5 * np.sum(mapping.centres**2, axis=1) if prior else 0.0
         assert_allclose(best, np.maximum(own, (table - penalty).max(axis=1)), rtol=1e-7, atol=1e-8)
 
 
@@ -383,59 +402,81 @@ def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name
 def test_a_variance_for_each_row_is_used_where_rows_look_for_a_place():
     Y, X = problem(19)
     noise = Gaussian(np.linspace(0.1, 0.9, 12)[:, None])
-    mapping = sparse_mapping(ivm_select(Y, X, KERNELS[0], noise, 6), X, KERNELS[0], noise)
+    mapping = selection_map(ivm_select(Y, X, KERNELS[0], noise, 6), X, KERNELS[0], noise)
     rows = np.array([7, 2])
-    table = values_at_active_places(mapping, Y[rows], rows)
-    expected = np.column_stack([inactive_log_likelihood(mapping, Y[rows], np.tile(place, (2, 1)), rows=rows)[0]
-                                for place in mapping.X])
+    table = log_likelihoods_at_active(mapping, Y[rows], rows)
+    expected = np.column_stack(
+        [inactive_log_likelihood(mapping, Y[rows], np.tile(place, (2, 1)), rows=rows)[0] for place in mapping.centres]
+    )
     assert_allclose(table, expected, rtol=1e-8)
 
 
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["spherical", "each column", "probit", "mixed"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_map_adds_the_mean_and_explains_what_its_variance_lacks(name, missing):
+    Y, X, centred = mapped(name, KERNELS[0], missing)
+    mean = np.array([1.0, -2.0, 3.0])
+    shifted = replace(centred, mean=mean)
+    for one, other in zip(shifted.moments(X), centred.moments(X), strict=True):
+        assert one.shape == other.shape == (12, 3)
+    assert_allclose(shifted.moments(X)[0], centred.moments(X)[0] + mean, rtol=1e-12)
+    if name in ("spherical", "each column"):
+        assert_allclose(shifted.log_density(Y + mean, X)[0], inactive_log_likelihood(centred, Y, X)[0], rtol=1e-9)
+    k = centred.kernel(X, centred.centres)
+    left = centred.kernel.diag(X)[:, None] - centred.explained(k, k)
+    assert left.shape == (12, 1 if name == "spherical" and missing == 0.0 else 3)
+    assert_allclose(np.broadcast_to(left, (12, 3)), centred.moments(X)[1], rtol=1e-9, atol=1e-10)
+
+
 # --- Algorithm 1 ---------------------------------------------------------------------------------------------
+
 
 def test_the_algorithm_moves_everybody_and_raises_the_objective():
     oil = simulate_oil_flow(120, random_state=0)
     Y = centre(oil.data)[0]
     start = np.random.default_rng(0).standard_normal((120, 2))
     kernel = RBF(0.1, 1.0) + Bias(0.1) + White(0.01)
-    states = list(sparse_iterates(Y, start, kernel, n_active=30, n_outer=4))
+    states = list(sparse_iterates(Y, start, sparse_model(kernel), SparseOptions(n_active=30), max_iter=4))
     assert len(states) == 5 and states[-1].value > states[0].value + 100
     assert np.all(np.any(states[-1].X != start, axis=1))
-    assert states[0].kernel == kernel != states[-1].kernel and states[4].n_evaluations > states[1].n_evaluations > 0
+    assert states[0].model.kernel == kernel != states[-1].model.kernel
+    assert states[4].n_evaluations > states[1].n_evaluations > 0
+    assert [state.stopped for state in states] == [""] * 4 + ["schedule"]
     last = states[-1]
-    f_kernel, noise = model_of(last.kernel)
-    again = ivm_select(Y, last.X, f_kernel, noise, 30)
-    assert len(np.intersect1d(again.active, last.selection.active)) >= 15      # the rest has moved since
-    assert_allclose(total_log_likelihood(Y, last.X, last.selection, last.mapping), last.value, rtol=1e-10)
+    again = ivm_select(Y, last.X, last.model.f_kernel, last.model.noise, 30)
+    assert len(np.intersect1d(again.active, last.selection.active)) >= 15  # the rest has moved since
+    assert_allclose(total_log_likelihood(Y, last.X, last.selection, last.map_), last.value, rtol=1e-10)
 
 
 @pytest.mark.identity
 def test_with_all_points_active_the_objective_is_the_full_likelihood():
     Y, X = problem(14)
     kernel = KERNELS[0] + White(0.2)
-    state = outer_step(Y, X, kernel, n_active=12, n_steps=4)
-    expected = value_and_gradients(Y, state.X, state.kernel)[0]
+    state = outer_step(Y, X, sparse_model(kernel), SparseOptions(n_active=12, n_steps=4))
+    expected = value_and_gradients(Y, state.X, state.model.kernel)[0]
     assert_allclose(state.value, expected, rtol=1e-8)
 
 
 @pytest.mark.identity
 def test_active_rows_stay_where_they_are_while_the_rest_is_placed():
     Y, X = problem(15, N=20)
-    state = outer_step(Y, X, KERNELS[0] + White(0.2), n_active=8, n_steps=0)
+    state = outer_step(Y, X, sparse_model(KERNELS[0] + White(0.2)), SparseOptions(n_active=8, n_steps=0))
     moved = np.any(state.X != X, axis=1)
     assert not moved[state.selection.active].any() and moved.sum() == 12
-    assert state.kernel == KERNELS[0] + White(0.2)
+    assert state.model.kernel == KERNELS[0] + White(0.2)
 
 
 def test_a_point_is_better_placed_after_its_turn_than_before():
     Y, X = problem(16, N=20)
-    state = outer_step(Y, X, KERNELS[0] + White(0.2), n_active=8, n_steps=0)
+    state = outer_step(Y, X, sparse_model(KERNELS[0] + White(0.2)), SparseOptions(n_active=8, n_steps=0))
     rest = np.setdiff1d(np.arange(20), state.selection.active)
-    before, after = (inactive_log_likelihood(state.mapping, Y[rest], Z[rest])[0] for Z in (X, state.X))
+    before, after = (inactive_log_likelihood(state.map_, Y[rest], Z[rest])[0] for Z in (X, state.X))
     assert np.all(after >= before)
 
 
 # --- the estimator -------------------------------------------------------------------------------------------
+
 
 @pytest.fixture(scope="module")
 def oil():
@@ -444,11 +485,11 @@ def oil():
 
 @pytest.fixture(scope="module")
 def fitted(oil):
-    return SparseGPLVM(n_active=40, n_outer=5).fit(oil.data[:120])
+    return SparseGPLVM(n_active=40, max_iter=5).fit(oil.data[:120])
 
 
 def test_it_sorts_the_phases_of_the_pipe_better_than_a_plane(fitted, oil):
-    start = SparseGPLVM(n_active=40, n_outer=0).fit(oil.data[:120]).embedding_
+    start = SparseGPLVM(n_active=40, max_iter=0).fit(oil.data[:120]).embedding_
     flat, bent = (nearest_neighbour_errors(X, oil.target[:120]) for X in (start, fitted.embedding_))
     assert bent < 0.7 * flat
     assert fitted.n_active_ == len(fitted.active_) == 40 and len(fitted.history_) == 6
@@ -457,21 +498,22 @@ def test_it_sorts_the_phases_of_the_pipe_better_than_a_plane(fitted, oil):
 
 def test_new_rows_land_where_they_decode_to_themselves(fitted, oil):
     new = oil.data[120:]
-    decoded, X = fitted.reconstruct(new)
+    found = fitted.reconstruct(new)
+    decoded, X = found.mean, found.latent_mean
     assert X.shape == (30, 2) and np.sqrt(np.mean((decoded - new) ** 2)) < 0.2
     assert_allclose(fitted.transform(new), X, atol=1e-12)
     assert_allclose(fitted.inverse_transform(X), decoded)
     mean, deviation = fitted.inverse_transform(X, return_std=True)
-    assert mean.shape == (30, 12) and deviation.shape == (30,)
-    more = fitted.project(new, n_restarts=12)[1]
-    assert np.all(more >= fitted.project(new, n_restarts=3)[1] - 1e-6)
+    assert mean.shape == (30, 12) and deviation.shape == (30, 12)
+    more = fitted.place(new, n_starts=12).values[:, 0]
+    assert np.all(more >= fitted.place(new, n_starts=3).values[:, 0] - 1e-6)
 
 
 def test_removed_values_are_filled_in_better_than_by_the_mean(fitted, oil):
     new, rng = oil.data[120:], np.random.default_rng(0)
     gaps = rng.random(new.shape) < 0.25
     gaps[:, 0] = False
-    filled, _ = fitted.reconstruct(np.where(gaps, np.nan, new), n_restarts=8)
+    filled = fitted.reconstruct(np.where(gaps, np.nan, new), n_starts=8).mean
     ours, mean = ((guess - new)[gaps] for guess in (filled, np.tile(oil.data[:120].mean(axis=0), (30, 1))))
     assert np.mean(ours**2) < 0.5 * np.mean(mean**2)
 
@@ -486,9 +528,20 @@ def test_score_samples_tells_familiar_from_strange_and_a_gap_from_a_value(fitted
 
 
 def test_the_grey_picture_is_the_variance_of_the_map(fitted):
-    grey = fitted.log_precision((-1, 1, -2, 2), n_grid=5)
+    grey = fitted.log_precision(grid_points((-1, 1, -2, 2), 5)).reshape(5, 5)
     _, deviation = fitted.inverse_transform(np.array([[0.5, -1.0]]), return_std=True)
-    assert_allclose(grey[1, 3], -2 * np.log(deviation[0]), rtol=1e-9)
+    assert_allclose(grey[1, 3], -2 * np.log(deviation[0, 0]), rtol=1e-9)
+
+
+def test_the_map_of_a_fit_is_an_active_map_in_the_units_of_the_data(fitted, oil):
+    active = fitted.map_
+    assert isinstance(active, ActiveMap) and active.latent_prior == "gaussian"
+    assert_allclose(active.centres, fitted.embedding_[fitted.active_])
+    assert_allclose(active.mean, oil.data[:120].mean(axis=0), rtol=1e-12)
+    _, free = fitted.inverse_transform(active.centres, return_std=True)
+    _, noisy = fitted.inverse_transform(active.centres, return_std=True, noise=True)
+    assert_allclose(noisy**2, free**2 + active.noise_variance, rtol=1e-9)
+    assert fitted.converged_ and fitted.n_iter_ == 5  # a schedule: nothing to warn of
 
 
 def test_samples_look_like_data(fitted, oil):
@@ -502,7 +555,7 @@ def test_data_with_holes_can_be_fitted_and_filled(oil, noise):
     rng = np.random.default_rng(0)
     gaps = rng.random((60, 12)) < 0.2
     Y = oil.data[:60]
-    model = SparseGPLVM(n_active=20, n_outer=3, noise=noise).fit(np.where(gaps, np.nan, Y))
+    model = SparseGPLVM(n_active=20, max_iter=3, noise=noise).fit(np.where(gaps, np.nan, Y))
     filled = model.inverse_transform(model.embedding_)
     mean = np.nanmean(np.where(gaps, np.nan, Y), axis=0)
     assert np.mean((filled - Y)[gaps] ** 2) < 0.6 * np.mean((mean - Y)[gaps] ** 2)
@@ -516,18 +569,22 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(name):
     before, kernel = noises(3)[name], KERNELS[0]
     after = before
     if name != "spherical":
-        after = (PerColumn([Probit(0.0), *before.models]) if name == "mixed" else
-                 Gaussian(np.append(0.7, before.variance)))
+        after = (
+            PerColumn([Probit(0.0), *before.models]) if name == "mixed" else Gaussian(np.append(0.7, before.variance))
+        )
     a, b = ivm_select(Y, X, kernel, before, 6), ivm_select(empty, X, kernel, after, 6)
     assert_array_equal(a.active, b.active)
     assert_allclose(a.log_evidence, b.log_evidence, rtol=1e-9)
-    moments = [latent_moments(sparse_mapping(c, X, kernel, n), X + 0.1) for c, n in ((a, before), (b, after))]
+    moments = [latent_moments(selection_map(c, X, kernel, n), X + 0.1) for c, n in ((a, before), (b, after))]
     assert_allclose(moments[1][0][:, 1:], moments[0][0], rtol=1e-7, atol=1e-9)
-    assert_allclose(moments[1][0][:, 0], 0.0, atol=1e-12)                    # of the empty column the prior is left
+    assert_allclose(moments[1][0][:, 0], 0.0, atol=1e-12)  # of the empty column the prior is left
 
 
-@pytest.mark.parametrize("noise, D", [(Probit(), 8), (Ordinal(3), 8), ([Gaussian(0.1)] * 4 + [Probit()] * 4, 8)],
-                         ids=["probit", "ordinal", "mixed"])
+@pytest.mark.parametrize(
+    "noise, D",
+    [(Probit(), 8), (Ordinal(3), 8), ([Gaussian(0.1)] * 4 + [Probit()] * 4, 8)],
+    ids=["probit", "ordinal", "mixed"],
+)
 def test_other_noise_models_are_fitted_and_predict_in_their_own_terms(noise, D):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (60, 1))
@@ -536,63 +593,58 @@ def test_other_noise_models_are_fitted_and_predict_in_their_own_terms(noise, D):
         Y = np.column_stack([F[:, :4], np.where(F[:, 4:] > 0, 1.0, -1.0)])
     else:
         Y = np.where(F > 0, 1.0, -1.0) if isinstance(noise, Probit) else np.digitize(F, [-0.7, 0.7]).astype(float)
-    model = SparseGPLVM(1, n_active=20, n_outer=3, noise=noise).fit(Y[:50])
-    expected, _ = model.reconstruct(Y[50:])
+    model = SparseGPLVM(1, n_active=20, max_iter=3, noise=noise).fit(Y[:50])
+    expected = model.reconstruct(Y[50:]).mean
     assert np.isfinite(expected).all() and np.isfinite(model.history_).all() and expected.shape == (10, D)
     binary = expected[:, 4:] if isinstance(noise, list) else expected
     if not isinstance(noise, Ordinal):
         assert np.all((binary >= 0) & (binary <= 1))
-        truth = Y[50:, -binary.shape[1]:] > 0
+        truth = Y[50:, -binary.shape[1] :] > 0
         assert np.mean((binary > 0.5) != truth) < 0.25
     else:
         assert np.mean(np.abs(expected - Y[50:])) < 0.6
 
 
-def test_noise_for_each_entry_is_fitted_but_not_asked_about_new_rows():
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "noise",
+    [Gaussian(np.full((15, 1), 0.2)), Gaussian(np.full((15, 3), 0.2)), [Gaussian(np.full((15, 1), 0.2))] * 3],
+    ids=["each row", "each entry", "each row, by column"],
+)
+def test_noise_for_each_row_is_fitted_but_not_asked_about_new_rows(noise):
     Y, _ = problem(18, N=15)
-    model = SparseGPLVM(n_active=6, n_outer=2, noise=Gaussian(np.full((15, 3), 0.2))).fit(Y)
+    model = SparseGPLVM(n_active=6, max_iter=2, noise=noise).fit(Y)
     assert np.isfinite(model.log_likelihood_)
-    with pytest.raises(ValueError, match="variance for each row"):
-        model.transform(Y)
+    X = model.embedding_[:4]
+    assert np.isfinite(model.inverse_transform(X, return_std=True)).all()  # f has no such noise
+    for ask in (
+        partial(model.transform, Y),
+        partial(model.impute, Y),
+        partial(model.score_samples, Y[:4]),
+        partial(model.sample, 3),
+        partial(model.inverse_transform, X, return_std=True, noise=True),
+        lambda: model.map_.noise_variance,
+    ):
+        with pytest.raises(ValueError, match="variance for each row of the training data"):
+            ask()
 
 
-def test_an_interrupted_fit_leaves_a_usable_estimator(oil):
-    class Impatient(SparseGPLVM):
-        def iterates(self, Y):
-            for step, state in enumerate(super().iterates(Y)):
-                if step == 2:
-                    raise KeyboardInterrupt
-                yield state
-
-    model = Impatient(n_active=20)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(oil.data[:60])
-    assert len(model.history_) == 2 and np.isfinite(model.transform(oil.data[60:62])).all()
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("model", [SparseGPLVM(n_active=10, n_outer=1), SparseGPLVM(1, 5, 1, noise=Gaussian(0.1))],
-                         ids=["noise of the kernel", "noise of its own"])
-@pytest.mark.filterwarnings("ignore:Skipping check check_array_api")
-def test_the_scikit_learn_contract(model):
-    check_estimator(model, expected_failed_checks=expected_failed_checks(model))
-
-
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.long
 def test_random_fits_end_finite(seed):
     rng = np.random.default_rng(seed)
     N, D = rng.integers(3, 61), rng.integers(1, 40)
-    Y = 10.0 ** rng.uniform(-6, 6) * rng.standard_normal((N, D))
-    if rng.random() < 0.4:
-        Y[rng.integers(N, size=N // 2)] = Y[0]                        # duplicated rows
-    if rng.random() < 0.4:
-        Y[:, rng.integers(D, size=D // 2 + 1)] = rng.standard_normal()        # constant columns
+    Y = awkward(rng, N, D)
     if rng.random() < 0.3:
         Y[1:, 1:][rng.random((N - 1, D - 1)) < 0.2] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = SparseGPLVM(n_active=int(rng.integers(1, 30)), n_outer=2, latent_prior=["gaussian", None][seed % 2],
-                            optimizer=["scg", "l-bfgs"][seed // 2 % 2], random_state=seed).fit(Y)
+    model = SparseGPLVM(
+        n_active=int(rng.integers(1, 30)),
+        max_iter=2,
+        latent_prior=["gaussian", None][seed % 2],
+        optimiser=["scg", "l-bfgs"][seed // 2 % 2],
+        random_state=seed,
+    ).fit(Y)
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.kernel_.theta).all()
     assert np.isfinite(model.history_).all() and model.n_active_ == min(model.n_active, N)
 
@@ -602,39 +654,51 @@ def test_random_fits_end_finite(seed):
 GOOD = np.random.default_rng(0).standard_normal((20, 5))
 
 
-@pytest.mark.bad_input
-@pytest.mark.parametrize("model, says", [
-    (SparseGPLVM(kernel="rbf"), "must be a kernel of gplvm_edu.kernels"),
-    (SparseGPLVM(kernel=RBF()), "has no white noise"), (SparseGPLVM(kernel=White()), "nothing but white noise"),
-    (SparseGPLVM(n_active=0), "n_active must be a whole number of at least 1"),
-    (SparseGPLVM(n_active=2.5), "n_active must be"), (SparseGPLVM(n_outer=-1), "n_outer must be"),
-    (SparseGPLVM(n_steps=True), "n_steps must be"), (SparseGPLVM(latent_prior="flat"), "latent_prior must be"),
-    (SparseGPLVM(noise="probit"), "noise must be a noise model"), (SparseGPLVM(noise=Probit()), "Probit noise needs"),
-    (SparseGPLVM(noise=[Gaussian(0.1)] * 3), "3 noise models"), (SparseGPLVM(init="magic"), "no init 'magic'"),
-    (SparseGPLVM(optimizer="adam"), "no method 'adam'"), (SparseGPLVM(0), "whole number"),
-    (SparseGPLVM(20), "too many"),
-], ids=repr)
-def test_bad_parameters_get_a_clear_error(model, says):
-    with pytest.raises(ValueError, match=says):
-        model.fit(GOOD)
+test_bad_parameters_get_a_clear_error = refused(
+    [
+        (SparseGPLVM(kernel="rbf"), "must be a kernel of gplvm_edu.kernels"),
+        (SparseGPLVM(kernel=RBF()), "has no white noise"),
+        (SparseGPLVM(kernel=White()), "nothing but white noise"),
+        (SparseGPLVM(n_active=0), "n_active must be a whole number of at least 1"),
+        (SparseGPLVM(n_active=2.5), "n_active must be"),
+        (SparseGPLVM(max_iter=-1), "max_iter must be"),
+        (SparseGPLVM(n_steps=True), "n_steps must be"),
+        (SparseGPLVM(latent_prior="flat"), "latent_prior must be"),
+        (SparseGPLVM(noise="probit"), "noise must be a noise model"),
+        (SparseGPLVM(noise=Probit()), "Probit noise needs"),
+        (SparseGPLVM(noise=[Gaussian(0.1)] * 3), "3 noise models"),
+        (SparseGPLVM(init="magic"), "no init 'magic'"),
+        (SparseGPLVM(optimiser="adam"), "optimiser must be one of"),
+        (SparseGPLVM(0), "whole number"),
+        (SparseGPLVM(20), "too many"),
+    ],
+    GOOD,
+)
 
 
 @pytest.mark.bad_input
 def test_bad_data_gets_a_clear_error():
     no_row, no_column = GOOD.copy(), GOOD.copy()
     no_row[3], no_column[:, 2] = np.nan, np.nan
-    for Y, says in [(GOOD[0], "Expected 2D"), (GOOD[:1], "1 sample"), (np.where(GOOD > 2, np.inf, GOOD), "inf"),
-                    ([["a", "b"]] * 5, "could not convert"), (no_row, "row 3"), (no_column, "column 2")]:
+    for Y, says in [
+        (GOOD[0], "Expected 2D"),
+        (GOOD[:1], "1 sample"),
+        (np.where(GOOD > 2, np.inf, GOOD), "inf"),
+        ([["a", "b"]] * 5, "could not convert"),
+        (no_row, "Row 3"),
+        (no_column, "Column 2"),
+    ]:
         with pytest.raises(ValueError, match=says):
-            SparseGPLVM(n_outer=1).fit(Y)
-    model = SparseGPLVM(n_active=5, n_outer=1).fit(GOOD)
+            SparseGPLVM(max_iter=1).fit(Y)
+    model = SparseGPLVM(n_active=5, max_iter=1).fit(GOOD)
     with pytest.raises(ValueError, match="2 latent dimensions"):
         model.inverse_transform(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="no observed entry"):
+    with pytest.raises(ValueError, match="no observed value"):
         model.transform(np.full((1, 5), np.nan))
 
 
 # --- the exercises -------------------------------------------------------------------------------------------
+
 
 def select_by_hand(K, noise_variance, n_active):
     covariance, order = K.copy(), []
@@ -657,18 +721,21 @@ def evidence_by_determinant(Y, X, kernel, noise_variance, order):
     return multivariate_normal(cov=kernel(X[order]) + noise_variance * np.eye(len(order))).logpdf(Y[order].T).sum()
 
 
-def climb_from_every_active_place(mapping, Y, X):
-    places = [X, *(np.tile(place, (len(Y), 1)) for place in mapping.X)]
-    ends = [place_inactive(mapping, Y, place) for place in places]
+def search_from_every_active_row(active, Y, X):
+    starts = [X, *(np.tile(place, (len(Y), 1)) for place in active.centres)]
+    ends = [place_inactive(active, Y, start) for start in starts]
     best = np.argmax([values for _, values in ends], axis=0)
     return np.array([ends[b][0][n] for n, b in enumerate(best)])
 
 
 RIGHT = {
-    "ivm.1": lambda v, s2: -0.5 * np.log(s2 / (v + s2)), "ivm.2": include_by_hand, "ivm.3": select_by_hand,
+    "ivm.1": lambda v, s2: -0.5 * np.log(s2 / (v + s2)),
+    "ivm.2": include_by_hand,
+    "ivm.3": select_by_hand,
     "ivm.4": lambda k, X, x: 1.0 / np.linalg.inv(k(np.vstack([X, x])))[-1, -1],
-    "ivm.5": lambda d, D: 0.5 * D * (d - 1) * np.log(2 * np.pi), "ivm.6": evidence_by_determinant,
-    "ivm.7": climb_from_every_active_place,
+    "ivm.5": lambda d, D: 0.5 * D * (d - 1) * np.log(2 * np.pi),
+    "ivm.6": evidence_by_determinant,
+    "ivm.7": search_from_every_active_row,
 }
 
 
@@ -678,39 +745,53 @@ def test_right_answers_pass_whoever_computed_them(name):
     assert verdict.passed is True, verdict
 
 
-@pytest.mark.parametrize("name, answer, hint", [
-    ("ivm.1", lambda v, s2: 0.5 * np.log2(1 + v / s2), "bits"), ("ivm.1", lambda v, s2: np.log(1 + v / s2), "HALF"),
-    ("ivm.1", lambda v, s2: -0.5 * np.log(1 + v / s2), "sign"), ("ivm.1", lambda v, s2: v, "should be"),
-    ("ivm.2", lambda m, C, n, y, s2: (m, C), "residual"),
-    ("ivm.2", lambda *given: include_by_hand(*given, factor=2.0), "outer product"),
-    ("ivm.3", lambda K, s2, d: np.zeros(d, int), "twice"), ("ivm.3", lambda K, s2, d: np.arange(d), "order"),
-    ("ivm.3", lambda K, s2, d: np.arange(2), "indices"),
-    ("ivm.4", lambda k, X, x: RIGHT["ivm.4"](k, X, x) - 0.3, "noise of its own"),
-    ("ivm.4", lambda *_: 0.0, "should be"),
-    ("ivm.5", lambda d, D: -RIGHT["ivm.5"](d, D), "other way"), ("ivm.5", lambda d, D: 0.0, "should be"),
-    ("ivm.6", lambda *_: 0.0, "BEFORE"), ("ivm.7", lambda m, Y, X: X, "nearest hill"),
-    ("ivm.7", lambda m, Y, X: np.zeros_like(X), "worse off"),
-    ("ivm.7", lambda m, Y, X: place_inactive(m, Y, X)[0], "nearest hill"),
-], ids=lambda value: value if isinstance(value, str) else None)
-def test_common_mistakes_get_their_own_hint(name, answer, hint):
-    assert hint in check(name, answer).message
+test_common_mistakes_get_their_own_hint = common_mistakes(
+    [
+        ("ivm.1", lambda v, s2: 0.5 * np.log2(1 + v / s2), "bits"),
+        ("ivm.1", lambda v, s2: np.log(1 + v / s2), "HALF"),
+        ("ivm.1", lambda v, s2: -0.5 * np.log(1 + v / s2), "sign"),
+        ("ivm.1", lambda v, s2: v, "should be"),
+        ("ivm.2", lambda m, C, n, y, s2: (m, C), "residual"),
+        ("ivm.2", lambda *given: include_by_hand(*given, factor=2.0), "outer product"),
+        ("ivm.3", lambda K, s2, d: np.zeros(d, int), "twice"),
+        ("ivm.3", lambda K, s2, d: np.arange(d), "order"),
+        ("ivm.3", lambda K, s2, d: np.arange(2), "indices"),
+        ("ivm.4", lambda k, X, x: RIGHT["ivm.4"](k, X, x) - 0.3, "noise of its own"),
+        ("ivm.4", lambda *_: 0.0, "should be"),
+        ("ivm.5", lambda d, D: -RIGHT["ivm.5"](d, D), "other way"),
+        ("ivm.5", lambda d, D: 0.0, "should be"),
+        ("ivm.6", lambda *_: 0.0, "BEFORE"),
+        ("ivm.7", lambda m, Y, X: X, "nearest hill"),
+        ("ivm.7", lambda m, Y, X: np.zeros_like(X), "worse off"),
+        ("ivm.7", lambda m, Y, X: place_inactive(m, Y, X)[0], "nearest hill"),
+    ]
+)
 
 
 # --- the explorer --------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def explorer(monkeypatch):
-    monkeypatch.setattr(Explorer, "raise_errors", True)
-    return explore_ivm(n_points=100, n_active=12)
+EXPLORER = partial(explore_ivm, n_points=100, n_active=12)
 
 
 @pytest.mark.widget
-@pytest.mark.parametrize("chosen", [
-    dict(data="oil flow", kernel="RBF", noise=0.1, start="pca", n_active=12, n_points=100, included=4),
-    dict(data="digits", kernel="MLP", noise=0.01, start="kernel_pca", n_active=8, n_points=150, included=8,
-         formula=PRINTED),
-    dict(data="oil flow", kernel="MLP", noise=0.3, start="random", n_active=5, n_points=100, included=40),
-], ids=lambda s: f"{s['data']}-{s['kernel']}")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        dict(data="oil flow", kernel="RBF", noise=0.1, start="pca", n_active=12, n_points=100, included=4),
+        dict(
+            data="digits",
+            kernel="MLP",
+            noise=0.01,
+            start="kernel_pca",
+            n_active=8,
+            n_points=150,
+            included=8,
+            formula=PRINTED,
+        ),
+        dict(data="oil flow", kernel="MLP", noise=0.3, start="random", n_active=5, n_points=100, included=40),
+    ],
+    ids=lambda s: f"{s['data']}-{s['kernel']}",
+)
 def test_the_code_shown_computes_what_the_panel_shows(explorer, chosen, capsys):
     explorer.set(**chosen)
     scope = {}
@@ -721,39 +802,29 @@ def test_the_code_shown_computes_what_the_panel_shows(explorer, chosen, capsys):
     assert_allclose(scope["selection"].gains, now.selection.gains, rtol=1e-9)
     values, best = scale_curve(now, included, explorer.settings["formula"])
     assert_allclose(scope["values"], values, rtol=1e-9)
-    said, titles = capsys.readouterr().out, [axes.get_title(loc="left") for axes in explorer._figure.axes]
+    said, titles = capsys.readouterr().out, [axes.get_title(loc="left") for axes in explorer.figure.axes]
     assert f"best scale: {best:.3g}" in said and any(f"best scale {best:.2g}" in title for title in titles)
     assert any(f"{scope['errors']} errors" in title for title in titles)
     assert any(f"{now.selection.gains[:included].sum():.0f} nats" in title for title in titles)
 
 
 @pytest.mark.widget
-def test_every_control_changes_the_picture(explorer):
-    before = explorer.picture.png
-    for change in (dict(included=7), dict(noise=0.01), dict(kernel="MLP"), dict(start="random"), dict(n_active=20),
-                   dict(n_points=150), dict(formula=PRINTED), dict(data="digits")):
-        explorer.set(**change)
-        assert explorer.picture.png != before, change
-        before = explorer.picture.png
-
-
-@pytest.mark.widget
 def test_a_click_into_the_map_includes_one_more_and_the_arrows_go_back(explorer):
-    axes = next(a for a in explorer._figure.axes if a.get_gid() == "entropy")
-    place = axes.transAxes.transform([0.5, 0.5]) / explorer._figure.bbox.size
+    axes = next(a for a in explorer.figure.axes if a.get_gid() == "entropy")
+    place = axes.transAxes.transform([0.5, 0.5]) / explorer.figure.bbox.size
     explorer.picture.pointer = [*place, 1]
     assert explorer.settings["included"] == 6
     explorer.picture.arrow = [-1, 0, 1]
     assert explorer.settings["included"] == 5
     explorer.picture.arrow = [50, 0, 2]
-    assert explorer.settings["included"] == 12                        # there are no more
+    assert explorer.settings["included"] == 12  # there are no more
 
 
 @pytest.mark.widget
 def test_the_entropy_map_shows_at_a_points_place_what_the_point_offers():
     now = scene("oil flow", "RBF", 0.1, "pca", 12, 100)
     variance, extent = variance_grid(now, 5)
-    _, noise = model_of(now.kernel)
+    noise = sparse_model(now.kernel).noise
     side = np.linspace(extent[0], extent[1], len(variance))
     n = int(np.argmin(np.where(np.isfinite(now.offers[5]), 0.0, np.inf)))
     near = variance[np.argmin(np.abs(side - now.X[n, 1])), np.argmin(np.abs(side - now.X[n, 0]))]
@@ -763,27 +834,23 @@ def test_the_entropy_map_shows_at_a_points_place_what_the_point_offers():
 @pytest.mark.widget
 def test_run_goes_through_the_passes_and_then_the_full_model(explorer):
     explorer.run_now()
-    run = explorer._state
+    run = explorer.state
     assert len(run.errors) == 11 and len(run.full[0]) > 20 and run.full[0][0] == run.errors[0]
     assert np.all(np.diff(run.seconds) > 0) and explorer.progress.value > 0.5
-    explorer.set(included=3)                                          # stepping through leaves the run alone
-    assert explorer._state is run
+    explorer.set(included=3)  # stepping through leaves the run alone
+    assert explorer.state is run
     explorer.scrubber.value = 0
-    assert len(explorer._state.errors) == 1
+    assert len(explorer.state.errors) == 1
     explorer.set(noise=0.3)
-    assert explorer._state is None
+    assert explorer.state is None
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    for number, question in enumerate(explorer.questions, start=1):
-        explorer.ask(number)
-        assert all(explorer.settings[k] == v for k, v in question.before.items())
-        explorer.reveal()
-        assert all(explorer.settings[k] == v for k, v in question.after.items())
     names = ("data", "kernel", "noise", "start", "n_active", "n_points")
-    now, quiet = (scene(*(dict(question.before, **question.after)[name] for name in names))
-                  for question in explorer.questions[:2])
+    now, quiet = (
+        scene(*(dict(question.before, **question.after)[name] for name in names)) for question in explorer.questions[:2]
+    )
     first, second = now.X[now.selection.active[:2]]
     distances = np.linalg.norm(now.X - first, axis=1)
     assert np.linalg.norm(second - first) > np.percentile(distances, 80)
@@ -793,23 +860,13 @@ def test_the_answers_of_the_questions_are_true(explorer):
     assert 10 < printed / right < 14
 
 
-@pytest.fixture(scope="module")
-def page(lab):
-    """The explorer alone in JupyterLab."""
-    cells = ["from gplvm_widgets.ivm import explore_ivm", "explore_ivm(n_points=100)"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    nbformat.write(notebook, lab.root / "ivm.ipynb")
-    with lab.open("ivm.ipynb", folder="") as opened:
-        opened.run_all()
-        opened.show(".gplvm-explorer")
-        yield opened
+PAGE = ["explore_ivm(n_points=100)"]
 
 
 @pytest.mark.browser
 def test_in_jupyterlab_a_click_includes_a_point_the_slider_moves_and_run_runs(page, screenshots):
     start = page.picture_at_rest()
-    page.click_picture(0.2, 0.3)                                      # the entropy map is at the upper left
+    page.click_picture(0.2, 0.3)  # the entropy map is at the upper left
     clicked = page.wait_for_new_picture(start)
     page.slider("included").press("ArrowRight", times=3)
     page.wait_for_new_picture(clicked)
@@ -824,6 +881,7 @@ def test_in_jupyterlab_a_click_includes_a_point_the_slider_moves_and_run_runs(pa
 
 
 # --- the papers' figures -------------------------------------------------------------------------------------
+
 
 @pytest.mark.real
 def test_oil_1000_makes_at_most_the_papers_errors_in_the_median_of_six_starts(fresh_results):
@@ -849,6 +907,7 @@ def test_usps_digits_make_a_third_of_pcas_errors(fresh_results):
 
 @pytest.mark.real
 def test_the_larger_active_set_is_nearer_to_the_full_model(fresh_results):
-    cost = fresh_results("ivm")["cost of sparsity"]
-    assert cost["d = 25"]["held_out"] < cost["d = 100"]["held_out"]
-    assert cost["d = 25"]["log_likelihood"] < cost["d = 200"]["log_likelihood"]
+    cost = {name: row["median"] for name, row in fresh_results("ivm")["cost of sparsity"].items()}
+    held_out = [cost[name]["held_out"] for name in ("d = 25", "d = 50", "d = 100", "d = 200", "full model, 100 steps")]
+    assert held_out == sorted(held_out)
+    assert cost["d = 25"]["log_likelihood"] < cost["d = 50"]["log_likelihood"] < cost["d = 200"]["log_likelihood"]

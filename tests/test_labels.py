@@ -1,4 +1,5 @@
 r"""Equation labels: what a comment ``# (1.7)`` in the code cites must stand in the book as ``\tag{1.7}``."""
+
 import ast
 import io
 import re
@@ -121,8 +122,11 @@ def test_tags_are_read_outside_code_and_references_outside_displays():
 def test_every_label_in_the_code_stands_in_the_book(path):
     source = path.read_text(encoding="utf-8")
     known = all_tags()
-    missing = [f"line {line}: ({label})" for line, label in comment_labels(source) + docstring_labels(source)
-               if label not in known]
+    missing = [
+        f"line {line}: ({label})"
+        for line, label in comment_labels(source) + docstring_labels(source)
+        if label not in known
+    ]
     assert not missing, f"{path.relative_to(ROOT)} cites equations that no page of the book has: {missing}"
 
 

@@ -3,6 +3,7 @@ r"""Set every displayed equation as it stands, so that ``\tag`` works in equatio
 Sphinx puts a display that contains a line break inside ``split``, where MathJax answers a ``\tag`` with an
 error in red and no warning. Here each display goes to MathJax as ``\[ ... \]`` instead, unchanged.
 """
+
 from docutils import nodes
 
 

@@ -1,8 +1,10 @@
-"""What every loader and simulator returns, and the checks that they share."""
-from numbers import Integral
+"""What every loader and simulator returns, and parts of it."""
+
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .. import checks
 
 
 class Dataset(NamedTuple):
@@ -30,7 +32,7 @@ class Dataset(NamedTuple):
     extra: dict[str, Any]
 
 
-def draw_per_class(dataset, n_per_class, classes=None, random_state=None):
+def draw_per_class(dataset, n_per_class, classes=None, random_state=None) -> Dataset:
     """A random part of a data set with equally many rows of each class, class after class.
 
     Parameters
@@ -52,43 +54,26 @@ def draw_per_class(dataset, n_per_class, classes=None, random_state=None):
     >>> draw_per_class(toy, 2, classes=(0, 2), random_state=0).target
     array([0, 0, 2, 2])
     """
-    rng, n_per_class = np.random.default_rng(random_state), check_n_samples(n_per_class)
+    rng, n_per_class = checks.generator(random_state), checks.whole_number("n_per_class", n_per_class)
     classes = range(len(dataset.target_names)) if classes is None else classes
     members = {k: np.flatnonzero(dataset.target == k) for k in classes}
     short = {k: len(rows) for k, rows in members.items() if len(rows) < n_per_class}
     if short or not members:
-        raise ValueError(f"n_per_class={n_per_class} rows of each class were asked for, but the data have "
-                         f"{short or 'no class at all'} (class: rows). Ask for fewer, or leave the class out.")
+        raise ValueError(
+            f"n_per_class={n_per_class} rows of each class were asked for, but the data have "
+            f"{short or 'no class at all'} (class: rows). Ask for fewer, or leave the class out."
+        )
     rows = np.concatenate([rng.choice(found, n_per_class, replace=False) for found in members.values()])
     return Dataset(dataset.data[rows], dataset.target[rows], dataset.target_names, {**dataset.extra, "rows": rows})
 
 
-def check_n_samples(n_samples):
-    """The number of points as an int of at least 1, or an error that says what was given.
+def unit_variance(Y) -> np.ndarray:
+    """Data over one number, so that the mean variance of a column is 1: the scale of equation (11.17).
 
     Examples
     --------
-    >>> check_n_samples(10)
-    10
-    >>> check_n_samples(0)
-    Traceback (most recent call last):
-    ValueError: n_samples must be a whole number of at least 1, got 0.
+    >>> unit_variance(np.array([[0.0, 0.0], [4.0, 2.0]])).var(axis=0)
+    array([1.6, 0.4])
     """
-    if isinstance(n_samples, (bool, np.bool_)) or not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
-    return int(n_samples)
-
-
-def check_option(name, value, allowed):
-    """Raise an error that lists the allowed values unless `value` is one of them.
-
-    Examples
-    --------
-    >>> check_option("split", "dev", (None, "train", "test"))
-    Traceback (most recent call last):
-    ValueError: split must be one of None, 'train', 'test', got 'dev'.
-    """
-    plain = isinstance(value, (str, Integral)) and not isinstance(value, (bool, np.bool_))
-    if not any(value is option or (plain and value == option) for option in allowed):
-        listed = ", ".join(repr(option) for option in allowed)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    Y = np.asarray(Y, dtype=float)
+    return Y / np.sqrt(np.mean(Y.var(axis=0)))  # (11.17)

@@ -1,11 +1,13 @@
 """Handwritten digits, USPS and MNIST: from a local folder, else from OpenML, checked on arrival."""
+
 import importlib.util
 import warnings
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from .dataset import Dataset, check_option
+from .. import checks
+from .dataset import Dataset
 from .fetch import (
     DataCorruptError,
     check_array,
@@ -20,10 +22,11 @@ OPENML_USPS, OPENML_MNIST = 41082, 554
 DIGITS = tuple("0123456789")
 # Sizes of the training and the test set, and how often each digit occurs in them.
 USPS_SIZES, MNIST_SIZES = (7291, 2007), (60_000, 10_000)
-USPS_COUNTS = ((1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644),
-               (359, 264, 198, 166, 200, 160, 170, 147, 166, 177))
-MNIST_COUNTS = ((5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
-                (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009))
+USPS_COUNTS = ((1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644), (359, 264, 198, 166, 200, 160, 170, 147, 166, 177))
+MNIST_COUNTS = (
+    (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
+    (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
+)
 # `fetch.fingerprint` of each parsed array: number of decimals, SHA-256.
 FINGERPRINTS = {
     "train images": (4, "606cbd0d4facec693173e399c992113ff98b8c14dff327e04290a9093657cd28"),
@@ -33,7 +36,7 @@ FINGERPRINTS = {
 }
 
 
-def load_usps(split=None):
+def load_usps(split=None) -> Dataset:
     """USPS: 9298 handwritten digits of 16 x 16 pixels, grey levels from 0 (paper) to 1 (ink).
 
     Parameters
@@ -52,7 +55,7 @@ def load_usps(split=None):
     should its grey levels be rounded otherwise than the published ones, their shape and range and the labels
     decide, and a warning says so.
     """
-    check_option("split", split, (None, "train", "test"))
+    checks.choice("split", split, (None, "train", "test"))
     paths = local_files("usps", ["usps.npz"])
     if paths:
         with reading(paths[0]):
@@ -63,7 +66,7 @@ def load_usps(split=None):
             check_usps_fingerprints("images", images)
     else:
         images, labels = openml_digits("USPS digits", "usps", "usps.npz", OPENML_USPS, USPS_SIZES[0])
-        with reading(f"OpenML's data set {OPENML_USPS}", "scikit-learn"):     # levels from -1, labels from 1
+        with reading(f"OpenML's data set {OPENML_USPS}", "scikit-learn"):  # levels from -1, labels from 1
             images, labels = [0.5 * (A + 1.0) for A in images], [t - 1 for t in labels]
             check_digits(images, labels, USPS_SIZES, 256, USPS_COUNTS, 1.0)
             check_usps_fingerprints("labels", labels)
@@ -74,7 +77,7 @@ def load_usps(split=None):
     return join_digits([np.asarray(A, dtype=np.float64) for A in images], labels, split, (16, 16))
 
 
-def load_mnist(split=None):
+def load_mnist(split=None) -> Dataset:
     """MNIST: 70 000 handwritten digits of 28 x 28 pixels, grey levels from 0 to 1 (float32, to spare memory).
 
     Parameters
@@ -92,7 +95,7 @@ def load_mnist(split=None):
     else OpenML's copy by scikit-learn, which verifies its checksum. Shape, range and the size of every class
     are checked.
     """
-    check_option("split", split, (None, "train", "test"))
+    checks.choice("split", split, (None, "train", "test"))
     paths = local_files("mnist", ["mnist.npz"])
     if paths:
         with reading(paths[0]):
@@ -119,8 +122,9 @@ def read_npz(path, keys):
 def openml_digits(title, subfolder, name, data_id, n_train):
     """The same from OpenML, whose copies hold the training set first."""
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
-    bunch = from_scikit_learn(title, subfolder, [name], sklearn_datasets.fetch_openml,
-                              data_id=data_id, as_frame=False, parser=parser)
+    bunch = from_scikit_learn(
+        title, subfolder, [name], sklearn_datasets.fetch_openml, data_id=data_id, as_frame=False, parser=parser
+    )
     with reading(f"OpenML's data set {data_id}", "scikit-learn"):
         images, labels = np.asarray(bunch.data), np.asarray(bunch.target).astype(float).astype(np.int64)
     return [images[:n_train], images[n_train:]], [labels[:n_train], labels[n_train:]]

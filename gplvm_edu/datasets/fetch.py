@@ -5,6 +5,7 @@ for a cached download (pooch keeps it in the folder GPLVM_EDU_CACHE, if that is 
 `DataUnavailableError`, which says what to do. Whatever arrives is checked; what fails the check raises
 `DataCorruptError`, which names the file.
 """
+
 import hashlib
 import os
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ class DataCorruptError(ValueError):
 
 
 # ------------------------------------------------------------------------------------------ finding
-def data_folder():
+def data_folder() -> Path | None:
     """The folder named by GPLVM_EDU_DATA, None when that is not set; an error when it is no folder."""
     named = os.environ.get(DATA_VARIABLE)
     if not named:
@@ -57,7 +58,7 @@ def local_files(subfolder, names):
     return present or None
 
 
-def download(name, base_url):
+def download(name, base_url) -> Path:
     """Path of a file fetched by pooch into its cache, or taken from there.
 
     Raises OSError when the server can't be reached, ImportError when pooch is not installed.
@@ -94,12 +95,11 @@ def from_scikit_learn(title, subfolder, names, fetch, **options):
         raise unavailable(title, subfolder, names, reason, "get the file elsewhere") from error
     except ValueError as error:
         raise DataCorruptError(
-            f"scikit-learn's {fetch.__name__} refused what it got for the {title}: {error}. "
-            f"{ADVICE['scikit-learn']}"
+            f"scikit-learn's {fetch.__name__} refused what it got for the {title}: {error}. {ADVICE['scikit-learn']}"
         ) from error
 
 
-def unavailable(title, subfolder, names, reason, advice):
+def unavailable(title, subfolder, names, reason, advice) -> DataUnavailableError:
     """The error for data that are nowhere to be had: what was tried, and every way out."""
     folder = os.environ.get(DATA_VARIABLE)
     place = f"{folder}/{subfolder}" if folder else f"FOLDER/{subfolder}"
@@ -112,7 +112,7 @@ def unavailable(title, subfolder, names, reason, advice):
 
 
 # ------------------------------------------------------------------------------------------ checking
-def fingerprint(array, decimals=0):
+def fingerprint(array, decimals=0) -> str:
     """SHA-256 of an array that is the same on every platform.
 
     The values are multiplied by 10^decimals and rounded to whole numbers; what is hashed is the shape as text
@@ -158,22 +158,23 @@ def check_fingerprint(name, array, decimals, expected):
     """Raise DataCorruptError unless the array is, to so many decimals, the one that was fingerprinted."""
     found = fingerprint(array, decimals)
     if found != expected:
-        raise DataCorruptError(f"{name} has the right shape, but its numbers are not the published ones: "
-                               f"fingerprint {found[:12]}..., expected {expected[:12]}...")
+        raise DataCorruptError(
+            f"{name} has the right shape, but its numbers are not the published ones: "
+            f"fingerprint {found[:12]}..., expected {expected[:12]}..."
+        )
 
 
 def check_counts(name, target, expected):
     """Raise DataCorruptError unless the classes 0, 1, 2, ... occur as often as expected."""
     found = np.bincount(target, minlength=len(expected)).tolist()
     if found != list(expected):
-        raise DataCorruptError(f"{name} has {found} rows of the classes 0, 1, 2, ..., expected "
-                               f"{list(expected)}")
+        raise DataCorruptError(f"{name} has {found} rows of the classes 0, 1, 2, ..., expected {list(expected)}")
 
 
 ADVICE = {
     "file": "Replace it by a good copy, or remove it to have it downloaded.",
     "download": "It was removed from the cache: call again to fetch it anew, or put a good copy into the "
-                f"folder named by {DATA_VARIABLE}.",
+    f"folder named by {DATA_VARIABLE}.",
     "scikit-learn": "Empty scikit-learn's cache (sklearn.datasets.clear_data_home()) and call again.",
 }
 
@@ -186,9 +187,10 @@ def reading(path, origin="file"):
     """
     try:
         yield
-    except Exception as error:      # parsers meet damaged bytes with errors of any class
+    except Exception as error:  # parsers meet damaged bytes with errors of any class
         problem = str(error) if isinstance(error, DataCorruptError) else f"{type(error).__name__}: {error}"
         if origin == "download":
             Path(path).unlink(missing_ok=True)
-        raise DataCorruptError(f"{path} is damaged or not what it should be: {problem.rstrip('.')}. "
-                               f"{ADVICE[origin]} {TABLE}") from error
+        raise DataCorruptError(
+            f"{path} is damaged or not what it should be: {problem.rstrip('.')}. {ADVICE[origin]} {TABLE}"
+        ) from error

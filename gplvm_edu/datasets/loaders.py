@@ -3,15 +3,18 @@
 Each loader returns a `Dataset`. Appendix B, "Where each data set comes from", has the table of files and
 addresses; `digits` has USPS and MNIST.
 """
+
 import io
 import tarfile
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 from scipy import io as scipy_io
 from sklearn import datasets as sklearn_datasets
 
-from .dataset import Dataset, check_option
+from .. import checks
+from .dataset import Dataset
 from .fetch import (
     DataCorruptError,
     check_array,
@@ -25,12 +28,10 @@ from .pipe import BEAM_NAMES, CONFIGURATIONS, PHASES
 
 OIL_FLOW_URL = "http://staffwww.dcs.shef.ac.uk/people/N.Lawrence/resources"
 ROWEIS_URL = "https://cs.nyu.edu/~roweis/data"
+# Sparse variables as arrays, not as matrices, where scipy lets us choose (an old one does not).
+SPARSE = {"spmatrix": False} if "spmatrix" in signature(scipy_io.loadmat).parameters else {}
 # Columns and range of each file, and `fetch.fingerprint` of the parsed array: number of decimals, SHA-256.
-OIL_FLOW_FILES = {
-    "DataTrn.txt": (12, -0.5, 2.5),
-    "DataTrnFrctns.txt": (2, 0.0, 1.0),
-    "DataTrnLbls.txt": (3, 0.0, 1.0),
-}
+OIL_FLOW_FILES = {"DataTrn.txt": (12, -0.5, 2.5), "DataTrnFrctns.txt": (2, 0.0, 1.0), "DataTrnLbls.txt": (3, 0.0, 1.0)}
 FINGERPRINTS = {
     "DataTrn.txt": (4, "432769c2a899b8899c08bc82cec36c7adc7349ae5f391ed801d607a7c9225762"),
     "DataTrnFrctns.txt": (4, "b858a92bafd8b82fdbdaf4767ca55cea52681c55c2c6c1c8d5c09fdc00be9f71"),
@@ -38,7 +39,7 @@ FINGERPRINTS = {
 }
 
 
-def load_oil_flow(subset=None, base_url=OIL_FLOW_URL):
+def load_oil_flow(subset=None, base_url=OIL_FLOW_URL) -> Dataset:
     """Bishop and James's three-phase oil flow: 1000 pipes, 12 measurements, 3 configurations.
 
     Parameters
@@ -58,7 +59,7 @@ def load_oil_flow(subset=None, base_url=OIL_FLOW_URL):
     Files: oil_flow/DataTrn.txt, DataTrnFrctns.txt and DataTrnLbls.txt in the folder GPLVM_EDU_DATA. Each
     parsed array is checked by its fingerprint.
     """
-    check_option("subset", subset, (None, 100))
+    checks.choice("subset", subset, (None, 100))
     paths, origin = find_or_download("oil flow data", "oil_flow", OIL_FLOW_FILES, "3PhData.tar.gz", base_url)
     arrays = []
     for k, (name, (n_columns, low, high)) in enumerate(OIL_FLOW_FILES.items()):
@@ -82,10 +83,10 @@ def archive_member(path, name):
         if name not in members:
             there = ", ".join(sorted(members)) or "nothing"
             raise DataCorruptError(f"the archive holds {there}, but lacks {name}")
-        return archive.extractfile(members[name]).read()
+        return archive.extractfile(members[name]).read()  # type: ignore[union-attr]  # a file, as asked above
 
 
-def oil_100_rows():
+def oil_100_rows() -> np.ndarray:
     """The 100 rows, counted from 0, of the small oil flow experiments.
 
     The rule is GPy's: the first hundred of a permutation of 1000 by NumPy's legacy generator (whose stream is
@@ -100,7 +101,7 @@ def oil_100_rows():
     return np.random.RandomState(10_000).permutation(1000)[:100]
 
 
-def load_olivetti():
+def load_olivetti() -> Dataset:
     """Olivetti faces: ten pictures of each of 40 people, 64 x 64 pixels, grey levels from 0 to 1.
 
     Returns
@@ -122,8 +123,9 @@ def load_olivetti():
         grey = faces.T.reshape(400, 64, 64).transpose(0, 2, 1).reshape(400, 4096).astype(np.float64)
         data = (grey - grey.min()) / (grey.max() - grey.min())
     else:
-        bunch = from_scikit_learn("Olivetti faces", "olivetti", ["olivettifaces.mat"],
-                                  sklearn_datasets.fetch_olivetti_faces, shuffle=False)
+        bunch = from_scikit_learn(
+            "Olivetti faces", "olivetti", ["olivettifaces.mat"], sklearn_datasets.fetch_olivetti_faces, shuffle=False
+        )
         data = np.asarray(bunch.data, dtype=np.float64)
         with reading("scikit-learn's copy of the Olivetti faces", "scikit-learn"):
             check_array("data", data, (400, 4096), 0.0, 1.0)
@@ -131,7 +133,7 @@ def load_olivetti():
     return Dataset(data, target, tuple(f"person {k}" for k in range(40)), {"image_shape": (64, 64)})
 
 
-def load_newsgroups(base_url=ROWEIS_URL):
+def load_newsgroups(base_url=ROWEIS_URL) -> Dataset:
     """20 newsgroups, as 100 binary words in 16 242 postings of four groups (Roweis's 20news_w100).
 
     Parameters
@@ -164,7 +166,7 @@ def load_newsgroups(base_url=ROWEIS_URL):
     return Dataset(documents.T.astype(np.float64), groups.astype(np.int64) - 1, names, {"words": words})
 
 
-def load_frey_faces(base_url=ROWEIS_URL):
+def load_frey_faces(base_url=ROWEIS_URL) -> Dataset:
     """Frey faces: 1965 frames of one filmed face in order of time, 28 x 20 pixels, grey levels from 0 to 255.
 
     Parameters
@@ -192,7 +194,7 @@ def load_frey_faces(base_url=ROWEIS_URL):
 
 def read_mat(path, *names):
     """The named variables of a MATLAB file, and the others in it."""
-    content = scipy_io.loadmat(path, squeeze_me=True)
+    content = scipy_io.loadmat(path, squeeze_me=True, **SPARSE)
     missing = [name for name in names if name not in content]
     if missing:
         there = ", ".join(name for name in content if not name.startswith("__")) or "no variable"

@@ -3,18 +3,24 @@
 A pipe carries water, oil and gas. Six narrow gamma beams cross it, and each reports how far it went through
 the first liquid and through the second: twelve numbers. `pipe` has the geometry; Appendix B derives it all.
 """
+
 import numpy as np
 
-from .dataset import Dataset, check_n_samples
+from .. import checks
+from .dataset import Dataset
 from .pipe import BEAM_NAMES, CONFIGURATIONS, PHASES, oil_flow_paths
 
-ATTENUATION = np.array([[1.200, 0.995],       # per pipe radius; rows: low and high energy, columns: phases
-                        [0.346, 0.315]])
-PHOTONS = 580_000                             # counted by each detector at each energy when the pipe is empty
+ATTENUATION = np.array(
+    [
+        [1.200, 0.995],  # per pipe radius; rows: low and high energy, columns: phases
+        [0.346, 0.315],
+    ]
+)
+PHOTONS = 580_000  # counted by each detector at each energy when the pipe is empty
 
 
-def count_photons(paths, random_state=None):
-    r"""Photons that arrive at each energy after a beam has crossed the liquids: Poisson counts.
+def count_photons(paths, random_state=None) -> np.ndarray:
+    r"""Photons that arrive at each energy after a beam has crossed the liquids, by the law of Beer and Lambert, (B.11).
 
     .. math:: n_e \sim \mathrm{Poisson}(\lambda_e), \qquad
               \lambda_e = N_0 \exp(-\textstyle\sum_k \mu_{ek} \ell_k)
@@ -30,27 +36,19 @@ def count_photons(paths, random_state=None):
     ndarray of int (..., 2)
         Counts at the low and at the high energy.
 
-    Notes
-    -----
-    Appendix B, equation (B.11): Beer and Lambert's law.
-
     Examples
     --------
     >>> count_photons(np.zeros((1, 2)), random_state=0).shape
     (1, 2)
     """
-    expected = PHOTONS * np.exp(-np.asarray(paths) @ ATTENUATION.T)                         # (B.11)
-    return np.random.default_rng(random_state).poisson(expected)
+    expected = PHOTONS * np.exp(-np.asarray(paths) @ ATTENUATION.T)  # (B.11)
+    return checks.generator(random_state).poisson(expected)
 
 
-def paths_from_counts(counts):
-    r"""Solve the two attenuation equations of a beam for its two paths.
+def paths_from_counts(counts) -> np.ndarray:
+    r"""Solve the two attenuation equations of a beam, with coefficients M (2, 2), for its two paths; equation (B.12).
 
     .. math:: y = M^{-1} \ln (N_0 / n)
-
-    Notes
-    -----
-    Appendix B, equation (B.12), with M the 2 x 2 matrix of attenuation coefficients.
 
     Examples
     --------
@@ -58,11 +56,11 @@ def paths_from_counts(counts):
     >>> paths_from_counts(expected).round(12)
     array([0.3, 0.7])
     """
-    return np.log(PHOTONS / np.asarray(counts)) @ np.linalg.inv(ATTENUATION).T              # (B.12)
+    return np.log(PHOTONS / np.asarray(counts)) @ np.linalg.inv(ATTENUATION).T  # (B.12)
 
 
-def measurement_covariance(paths):
-    r"""Covariance of the two measured paths of a beam, to first order in the relative counting error.
+def measurement_covariance(paths) -> np.ndarray:
+    r"""Covariance (..., 2, 2) of a beam's two measured paths, to first order in the counting error; equation (B.13).
 
     .. math:: \mathrm{cov}(y) = M^{-1}\, \mathrm{diag}(1 / \lambda_1,\ 1 / \lambda_2)\, M^{-\top}
 
@@ -70,33 +68,21 @@ def measurement_covariance(paths):
     ----------
     paths : ndarray (..., 2)
 
-    Returns
-    -------
-    ndarray (..., 2, 2)
-
-    Notes
-    -----
-    Appendix B, equation (B.13).
-
     Examples
     --------
     >>> C = measurement_covariance(np.array([0.5, 0.5]))
     >>> bool(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]) < -0.999)     # what one liquid gains, the other loses
     True
     """
-    expected = PHOTONS * np.exp(-np.asarray(paths) @ ATTENUATION.T)                         # (B.11)
+    expected = PHOTONS * np.exp(-np.asarray(paths) @ ATTENUATION.T)  # (B.11)
     inverse = np.linalg.inv(ATTENUATION)
-    return (inverse / expected[..., None, :]) @ inverse.T                                   # (B.13)
+    return (inverse / expected[..., None, :]) @ inverse.T  # (B.13)
 
 
-def sample_fractions(n_samples, random_state=None):
-    r"""Volume fractions of the two liquids: three uniform numbers, divided by their sum.
+def sample_fractions(n_samples, random_state=None) -> np.ndarray:
+    r"""Volume fractions of the two liquids (the rest is gas): three uniform numbers over their sum, equation (B.14).
 
     .. math:: f_k = u_k / (u_1 + u_2 + u_3)
-
-    Notes
-    -----
-    Appendix B, equation (B.14); the third share is the gas.
 
     Examples
     --------
@@ -104,11 +90,11 @@ def sample_fractions(n_samples, random_state=None):
     >>> f.shape, bool(f.min() > 0), bool(f.sum(axis=1).max() < 1)
     ((1000, 2), True, True)
     """
-    u = np.random.default_rng(random_state).uniform(size=(check_n_samples(n_samples), 3))
-    return u[:, :2] / u.sum(axis=1, keepdims=True)                                          # (B.14)
+    u = checks.generator(random_state).uniform(size=(checks.whole_number("n_samples", n_samples), 3))
+    return u[:, :2] / u.sum(axis=1, keepdims=True)  # (B.14)
 
 
-def simulate_oil_flow(n_samples=1000, random_state=None, noise=True):
+def simulate_oil_flow(n_samples=1000, random_state=None, noise=True) -> Dataset:
     """Simulated three-phase oil flow: twelve measurements of a pipe in one of three configurations.
 
     Parameters
@@ -137,10 +123,8 @@ def simulate_oil_flow(n_samples=1000, random_state=None, noise=True):
     >>> np.array_equal(exact.data, oil_flow_paths(oil.extra["fractions"], oil.target))
     True
     """
-    n = check_n_samples(n_samples)
-    if not isinstance(noise, (bool, np.bool_)):
-        raise ValueError(f"noise must be True or False, got {noise!r}.")
-    rng = np.random.default_rng(random_state)
+    n, rng = checks.whole_number("n_samples", n_samples), checks.generator(random_state)
+    checks.choice("noise", noise, (True, False))
     target = rng.integers(len(CONFIGURATIONS), size=n)
     fractions = sample_fractions(n, rng)
     data = oil_flow_paths(fractions, target)

@@ -1,12 +1,14 @@
-"""Data that need no file: the Swiss roll, and the digits and irises that come with scikit-learn."""
+"""Data that need no file: the Swiss roll, three toys after the GTM's papers, scikit-learn's digits and irises."""
+
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from .dataset import Dataset, check_n_samples
+from .. import checks
+from .dataset import Dataset
 
 
-def make_swiss_roll(n_samples=1000, noise=0.0, random_state=None):
-    r"""A sheet of paper rolled up in three dimensions.
+def make_swiss_roll(n_samples=1000, noise=0.0, random_state=None) -> Dataset:
+    r"""A sheet of paper rolled up in three dimensions, equation (B.17).
 
     .. math:: y = (t \cos t,\ v,\ t \sin t), \qquad t \in [\tfrac32 \pi, \tfrac92 \pi],\ v \in [0, 21]
 
@@ -23,10 +25,6 @@ def make_swiss_roll(n_samples=1000, noise=0.0, random_state=None):
         data (n, 3); target (n,): the angle t, to colour by; extra["sheet"] (n, 2): the flat sheet, i.e. arc
         length and height, whose straight lines are the geodesics of the roll.
 
-    Notes
-    -----
-    Appendix B, equations (B.17) and (B.18).
-
     Examples
     --------
     >>> roll = make_swiss_roll(200, random_state=0)
@@ -35,36 +33,103 @@ def make_swiss_roll(n_samples=1000, noise=0.0, random_state=None):
     >>> np.allclose(np.hypot(roll.data[:, 0], roll.data[:, 2]), roll.target)
     True
     """
-    n = check_n_samples(n_samples)
-    if isinstance(noise, (str, bool)) or not np.isscalar(noise) or not np.isfinite(noise) or noise < 0:
-        raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}.")
-    rng = np.random.default_rng(random_state)
+    n, rng = checks.whole_number("n_samples", n_samples), checks.generator(random_state)
+    checks.number("noise", noise, at_least=0)
     t = 1.5 * np.pi * (1.0 + 2.0 * rng.uniform(size=n))
     v = 21.0 * rng.uniform(size=n)
-    data = np.column_stack([t * np.cos(t), v, t * np.sin(t)])                               # (B.17)
+    data = np.column_stack([t * np.cos(t), v, t * np.sin(t)])  # (B.17)
     data += noise * rng.standard_normal((n, 3))
     return Dataset(data, t, (), {"sheet": np.column_stack([spiral_length(t), v])})
 
 
 def spiral_length(t):
-    r"""Arc length of the spiral r = t from its centre to angle t.
+    r"""Arc length of the spiral r = t from its centre to angle t, equation (B.18).
 
     .. math:: s(t) = \int_0^t \sqrt{1 + \tau^2}\, d\tau
               = \tfrac12 \left(t \sqrt{1 + t^2} + \sinh^{-1} t\right)
-
-    Notes
-    -----
-    Appendix B, equation (B.18).
 
     Examples
     --------
     >>> round(float(spiral_length(1.0)), 4)
     1.1478
     """
-    return 0.5 * (t * np.sqrt(1.0 + t**2) + np.arcsinh(t))                                  # (B.18)
+    return 0.5 * (t * np.sqrt(1.0 + t**2) + np.arcsinh(t))  # (B.18)
 
 
-def load_digits():
+def make_bent_line(n_samples=60, noise=0.1, random_state=None) -> Dataset:
+    r"""A wave in the plane with noise: one latent dimension, two measurements, equation (10.1).
+
+    .. math:: y = (t,\ t + \tfrac54 \sin 2t), \qquad t \text{ evenly from } 0.15 \text{ to } 3
+
+    Returns
+    -------
+    Dataset
+        data (n, 2); target (n,): t.
+
+    Examples
+    --------
+    >>> make_bent_line(5, noise=0.0).data[0].round(3)
+    array([0.15 , 0.519])
+    """
+    n, rng = checks.whole_number("n_samples", n_samples), checks.generator(random_state)
+    t = np.linspace(0.15, 3.0, n)
+    Y = np.column_stack([t, t + 1.25 * np.sin(2 * t)])  # (10.1)
+    return Dataset(Y + noise * rng.standard_normal(Y.shape), t, (), {})
+
+
+def make_furrowed_sheet(n_side=20, noise=0.1, random_state=None) -> Dataset:
+    r"""A sheet in three dimensions that is straight one way and curved the other.
+
+    .. math:: y_3 = y_2 + \tfrac12 \sin(\tfrac12 \pi y_1), \quad (y_1, y_2) \text{ on a grid of } [-2, 2] \times [-1, 1]
+
+    Returns
+    -------
+    Dataset
+        data (n_side^2, 3); target (n_side^2,): y_1 before the noise; extra["sheet"] (n_side^2, 2).
+
+    Notes
+    -----
+    Chapter 10, equation (10.14); Bishop, Svensén and Williams (1998), equation (29).
+
+    Examples
+    --------
+    >>> Y = make_furrowed_sheet(4, noise=0.0).data
+    >>> np.allclose(Y[:, 2], Y[:, 1] + 0.5 * np.sin(0.5 * np.pi * Y[:, 0]))
+    True
+    """
+    side, rng = checks.whole_number("n_side", n_side), checks.generator(random_state)
+    a, b = (c.ravel() for c in np.meshgrid(np.linspace(-2, 2, side), np.linspace(-1, 1, side), indexing="ij"))
+    Y = np.column_stack([a, b, b + 0.5 * np.sin(0.5 * np.pi * a)])  # (10.14)
+    return Dataset(Y + noise * rng.standard_normal(Y.shape), a, (), {"sheet": np.column_stack([a, b])})
+
+
+def make_curved_sheet(n_side=20, noise=0.2, random_state=None) -> Dataset:
+    r"""A two-dimensional sheet in three dimensions, with a hill and a valley.
+
+    .. math:: y_3 = \sin(1.2\, y_1) \cos(0.6\, y_2), \qquad (y_1, y_2) \text{ on a grid over } [-2, 2]^2
+
+    Returns
+    -------
+    Dataset
+        data (n_side^2, 3); target (n_side^2,): height before the noise; extra["sheet"] (n_side^2, 2).
+
+    Notes
+    -----
+    Chapter 10, equation (10.23); in place of the unnamed manifold of Bishop, Svensén and Williams (1998), figure 6.
+
+    Examples
+    --------
+    >>> make_curved_sheet(20, random_state=0).data.shape
+    (400, 3)
+    """
+    side, rng = checks.whole_number("n_side", n_side), checks.generator(random_state)
+    a, b = (c.ravel() for c in np.meshgrid(*2 * [np.linspace(-2, 2, side)], indexing="ij"))
+    height = np.sin(1.2 * a) * np.cos(0.6 * b)  # (10.23)
+    Y = np.column_stack([a, b, height])
+    return Dataset(Y + noise * rng.standard_normal(Y.shape), height, (), {"sheet": np.column_stack([a, b])})
+
+
+def load_digits() -> Dataset:
     """Handwritten digits of 8 x 8 pixels with grey levels 0 to 16, from scikit-learn (no download).
 
     Examples
@@ -77,7 +142,7 @@ def load_digits():
     return Dataset(bunch.data, bunch.target, tuple("0123456789"), {"image_shape": (8, 8)})
 
 
-def load_iris():
+def load_iris() -> Dataset:
     """Fisher's irises: four lengths in centimetres of 50 flowers of each of three species (no download).
 
     Examples

@@ -3,11 +3,14 @@
 A checker looks at an answer and returns None when it is right, or a hint. `check` never raises: an answer that
 breaks is told how it broke, and one that is still ``...`` is not answered yet.
 """
+
 import dis
 import importlib
 from typing import NamedTuple
 
-_CHECKERS = {}
+import numpy as np
+
+_CHECKERS: dict = {}
 
 
 class Verdict(NamedTuple):
@@ -35,7 +38,19 @@ def checker(name):
     return register
 
 
-def exercise_names(topic):
+def close(ours, theirs, rtol=1e-6, atol=1e-9) -> bool:
+    """Whether two answers are the same numbers in the same shape, up to rounding: how checkers compare.
+
+    Examples
+    --------
+    >>> close([1.0, 2.0], np.array([1.0, 2.0 + 1e-7])), close([1.0, 1.0], 1.0)
+    (True, False)
+    """
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=atol)
+
+
+def exercise_names(topic) -> list[str]:
     """The exercises of a topic, in order.
 
     Examples
@@ -47,7 +62,7 @@ def exercise_names(topic):
     return sorted((n for n in _CHECKERS if n.startswith(topic + ".")), key=lambda n: int(n.split(".")[1]))
 
 
-def check(name, answer=...):
+def check(name, answer=...) -> Verdict:
     """Look at the answer to an exercise and say: passed, a hint, or not answered yet.
 
     Parameters
@@ -72,7 +87,7 @@ def check(name, answer=...):
     try:
         known = exercise_names(topic)
     except ModuleNotFoundError:
-        return Verdict(str(name), False, f"There is no topic named {topic!r}; write for example \"ppca.1\".")
+        return Verdict(str(name), False, f'There is no topic named {topic!r}; write for example "ppca.1".')
     if name not in known:
         return Verdict(str(name), False, f"There is no such exercise; {topic} has {known[0]} to {known[-1]}.")
     if answer is ... or answer is None or _is_unwritten(answer):

@@ -1,21 +1,17 @@
 """Checkers of chapter 5. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.stats import multivariate_normal
 
 from ..gplvm import factorise, kernel_matrix_gradient, value_and_gradients
 from ..kernels import RBF, White
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=8, D=3, q=2):
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((N, D)) @ np.triu(np.ones((D, D)))
     return Y - Y.mean(axis=0), rng.standard_normal((N, q)), RBF(1.2, 0.8) + White(0.2)
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 @checker("gplvm.1")
@@ -25,12 +21,12 @@ def the_objective(function):
     K = kernel(X)
     expected = multivariate_normal(cov=K).logpdf(Y.T).sum()
     value = float(function(Y, K))
-    if _close(value, expected):
+    if close(value, expected):
         return None
     one_determinant = expected + (3 - 1) / 2 * np.linalg.slogdet(K)[1]
-    if _close(value, one_determinant):
+    if close(value, one_determinant):
         return "ln |K| is counted once; there are D outputs, and each pays for it (the paper's (11) has this slip too)."
-    if _close(value, expected + 12 * np.log(2 * np.pi)):
+    if close(value, expected + 12 * np.log(2 * np.pi)):
         return "The constant -(DN/2) ln 2 pi is missing."
     return f"For the test data it should be {expected:.4f}, yours is {value:.4f}."
 
@@ -43,9 +39,9 @@ def gradient_in_K(function):
     expected, value = kernel_matrix_gradient(factorise(Y, K)), np.asarray(function(Y, K), float)
     if value.shape != K.shape:
         return f"One entry for each entry of K is wanted, {K.shape}; yours has the shape {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, 2 * expected):
+    if close(value, 2 * expected):
         return "Twice the right answer: you copied equation (10) of the paper, which lacks the 1/2."
     return "It differs from finite differences. Differentiate the log determinant and the trace apart."
 
@@ -73,12 +69,12 @@ def prediction_with_its_noise(function):
     joint = kernel(np.vstack([X, x]))
     gain = np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
     mean, variance = function(kernel, X, Y, x)
-    if not _close(np.ravel(mean), gain @ Y):
+    if not close(np.ravel(mean), gain @ Y):
         return "The mean is not that of the conditional Gaussian, equation (5.7)."
     expected = joint[-1, -1] - gain @ joint[:-1, -1]
-    if _close(np.ravel(variance), [expected]):
+    if close(np.ravel(variance), [expected]):
         return None
-    if _close(np.ravel(variance), [expected - 0.2]):
+    if close(np.ravel(variance), [expected - 0.2]):
         return "That is the variance of the noise-free map: an observation has its own noise, once."
     return f"The variance should be {expected:.4f}, yours is {float(np.ravel(variance)[0]):.4f}."
 
@@ -100,5 +96,5 @@ def number_of_basins(answer):
     if not np.isfinite(values).all():
         return "A log likelihood is not finite."
     if np.ptp(values) < 1.0:
-        return "All four agree to a nat; are the starts really random (init=\"random\"), with four different seeds?"
+        return 'All four agree to a nat; are the starts really random (init="random"), with four different seeds?'
     return None

@@ -1,4 +1,5 @@
 """Checkers of chapter 9. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.special import logsumexp, softmax
 
@@ -13,7 +14,7 @@ from ..gtm import (
     squared_error,
     weighted_sums,
 )
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=25, D=3):
@@ -24,11 +25,6 @@ def _problem(seed=0, N=25, D=3):
     Phi = basis_functions(X, make_basis((3,)))
     W, beta = rng.standard_normal((D, Phi.shape[1])), 4.0
     return Y - Y.mean(axis=0), Phi, W, beta
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 @checker("gtm.1")
@@ -42,9 +38,9 @@ def log_space(function):
             return f"One number for each node and point is wanted, {log_p.shape}; yours has the shape {R.shape}."
         if not np.isfinite(R).all():
             return f"Log densities around {shift:g} give NaN or infinity: take the largest one out first."
-        if _close(R, softmax(log_p, axis=1)):
+        if close(R, softmax(log_p, axis=1)):
             return "Your rows sum to one. It is the nodes (axis 0) that compete for a point."
-        if not _close(R, softmax(log_p, axis=0)):
+        if not close(R, softmax(log_p, axis=0)):
             return "The columns should be the posterior over nodes, equation (9.7)."
     return None
 
@@ -60,15 +56,15 @@ def weighted_regression(function):
         return np.linalg.solve(Phi.T @ (counts * Phi) + ridge * np.eye(Phi.shape[1]), Phi.T @ sums).T
 
     answer = function(Y, Phi, R, 0.8, beta)
-    if _close(answer, solve_weights(Phi, counts, sums, 0.8 / beta)):
+    if close(answer, solve_weights(Phi, counts, sums, 0.8 / beta)):
         return None
-    if _close(np.transpose(answer), with_ridge(0.8 / beta)):
+    if close(np.transpose(answer), with_ridge(0.8 / beta)):
         return "These are the right numbers, transposed: W has one row for each column of the data, (D, M)."
-    if _close(answer, with_ridge(0.8)):
+    if close(answer, with_ridge(0.8)):
         return "The ridge is alpha / beta: the noise decides how much the prior counts."
-    if _close(answer, with_ridge(0.0), rtol=1e-4):
+    if close(answer, with_ridge(0.0), rtol=1e-4):
         return "The regulariser is missing."
-    if _close(answer, with_ridge(-0.8 / beta)):
+    if close(answer, with_ridge(-0.8 / beta)):
         return "The regulariser has the wrong sign: the paper adds it to the log likelihood, but it is subtracted."
     return "It is not the solution of (9.12). G is diagonal, with the row sums of R."
 
@@ -78,15 +74,15 @@ def cheap_noise(function):
     """function(Y, Phi, W, R): 1 / beta by (9.13), without a K x N matrix of distances."""
     Y, Phi, W, beta = _problem(2)
     R, _ = responsibilities(log_densities(Y, Phi @ W.T, beta))
-    W = W + 0.1                                             # any weights, not only those of the M-step
+    W = W + 0.1  # any weights, not only those of the M-step
     expected = squared_error(np.sum(Y**2), Phi @ W.T, *weighted_sums(R, Y)) / Y.size
     value = float(function(Y, Phi, W, R))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected * Y.shape[1]):
+    if close(value, expected * Y.shape[1]):
         return "Divide by N D, the number of entries, not by N."
     at_solution = (np.sum(Y**2) - np.sum((Phi @ W.T) * (R @ Y))) / Y.size
-    if _close(value, at_solution):
+    if close(value, at_solution):
         return "That shortcut holds only at the unregularised solution of (9.12); these weights are others."
     return f"For the test data it should be {expected:.5f}, yours is {value:.5f}. Expand the square."
 
@@ -98,10 +94,10 @@ def bound(function):
     log_p = log_densities(Y, Phi @ W.T, beta)
     R = softmax(np.random.default_rng(3).standard_normal(log_p.shape), axis=0)
     value, expected = float(function(R, log_p)), free_energy(R, log_p)
-    if not _close(value, expected):
-        if _close(value, expected + R.shape[1] * np.log(len(R))):
+    if not close(value, expected):
+        if close(value, expected + R.shape[1] * np.log(len(R))):
             return "The prior of a node, 1/K, is missing."
-        if _close(value, expected + 2 * np.sum(R * np.log(R))):
+        if close(value, expected + 2 * np.sum(R * np.log(R))):
             return "The entropy has the wrong sign: it is added, and - R ln R is positive."
         return f"For the test data it should be {expected:.4f}, yours is {value:.4f}."
     hard = np.eye(len(log_p))[:, np.argmax(log_p, axis=0)]
@@ -118,16 +114,16 @@ def step_of_the_som(function):
     rng = np.random.default_rng(4)
     Y, X, m, width = rng.standard_normal((40, 2)), latent_grid((6,)), rng.standard_normal((6, 2)), 0.5
     winner = np.argmin(np.sum((Y[:, None] - m) ** 2, axis=2), axis=1)
-    h = np.exp(-0.5 * (X[:, 0][:, None] - X[winner, 0]) ** 2 / width**2)         # (K, N)
+    h = np.exp(-0.5 * (X[:, 0][:, None] - X[winner, 0]) ** 2 / width**2)  # (K, N)
     answer = function(Y, X, m, width)
-    if _close(answer, h @ Y / h.sum(axis=1, keepdims=True)):
+    if close(answer, h @ Y / h.sum(axis=1, keepdims=True)):
         return None
-    if _close(answer, h @ Y):
+    if close(answer, h @ Y):
         return "The averages are not normalised: divide by the sum of the weights."
     G = np.bincount(winner, minlength=6)
     z = np.array([Y[winner == i].mean(axis=0) if G[i] else np.zeros(2) for i in range(6)])
     g = np.exp(-0.5 * (X[:, 0][:, None] - X[:, 0]) ** 2 / width**2)
-    if _close(answer, g @ z / g.sum(axis=1, keepdims=True)):
+    if close(answer, g @ z / g.sum(axis=1, keepdims=True)):
         return "Every node's mean counts once in your average; it should count once for each point that the node won."
     return "Winners first, then for each node an average of all points, weighted by the winner's distance on the grid."
 
@@ -141,6 +137,8 @@ def best_batch(answer):
     if not np.isfinite(list(values.values())).all():
         return "A value is not finite."
     if not values[10] > values[50] > values[200]:
-        return ("Smaller batches should be further up after two passes. Are the states taken after the same number of "
-                "passes (sweeps), and not after the same number of steps?")
+        return (
+            "Smaller batches should be further up after two passes. Are the states taken after the same number of "
+            "passes (sweeps), and not after the same number of steps?"
+        )
     return None

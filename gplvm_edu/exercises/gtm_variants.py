@@ -1,4 +1,5 @@
 """Checkers of chapter 10. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 
 from ..gtm import responsibilities, weighted_sums
@@ -13,12 +14,7 @@ from ..gtm_variants import (
     random_walk,
     residual_covariance,
 )
-from . import checker
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
+from . import checker, close
 
 
 def _problem(seed=0, N=12, D=3, K=7, M=4):
@@ -36,13 +32,13 @@ def one_more_tangent(function):
     A, v = B @ B.T + np.eye(4), rng.standard_normal(4)
     inverse, log_det = function(np.linalg.inv(A), np.linalg.slogdet(A)[1], v)
     grown = A + np.outer(v, v)
-    if not _close(inverse, np.linalg.inv(grown)):
-        if _close(inverse, np.linalg.inv(A - np.outer(v, v))):
+    if not close(inverse, np.linalg.inv(grown)):
+        if close(inverse, np.linalg.inv(A - np.outer(v, v))):
             return "That is the inverse of A - v v': look at the two signs of (10.3)."
         return "Multiplied by A + v v' it should give the identity, and it does not."
-    if _close(log_det, np.linalg.slogdet(grown)[1]):
+    if close(log_det, np.linalg.slogdet(grown)[1]):
         return None
-    if _close(log_det, 2 * np.linalg.slogdet(A)[1] - np.linalg.slogdet(grown)[1]):
+    if close(log_det, 2 * np.linalg.slogdet(A)[1] - np.linalg.slogdet(grown)[1]):
         return "The inverse is right. The determinant grows when v v' is added; yours shrinks."
     return "The inverse is right; the log determinant should grow by ln(1 + v' A^-1 v)."
 
@@ -54,13 +50,13 @@ def slope_of_log_odds(function):
     G, T = weighted_sums(R, bits)
     expected = (Phi.T @ (T - G * block_means(Phi @ W.T, "bernoulli"))).T
     value = np.asarray(function(Phi, W, G, T), float)
-    if value.shape == expected.T.shape and _close(value.T, expected):
+    if value.shape == expected.T.shape and close(value.T, expected):
         return "Right numbers, as (M, D); W is (D, M), so its gradient should be too."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, (Phi.T @ (T - block_means(Phi @ W.T, "bernoulli"))).T):
+    if close(value, (Phi.T @ (T - block_means(Phi @ W.T, "bernoulli"))).T):
         return "A node expects G times its probability, not one: it stands for G points."
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign is that of a loss. Q is to be climbed."
     return "It differs from finite differences of (10.9). The derivative of ln(1 + e^a) is the probability itself."
 
@@ -77,7 +73,7 @@ def a_step_that_never_overshoots(function):
         before, after = (expected_log_likelihood(Phi @ at.T, G, T, "bernoulli") for at in (w, new))
         if not after >= before - 1e-9:
             return f"From weights as large as {np.abs(w).max():.0f} Q falls from {before:.1f} to {after:.1f}: no bound."
-    if all(_close(new, bound_step(Phi, G, T, w, "bernoulli")) for w, new in steps):
+    if all(close(new, bound_step(Phi, G, T, w, "bernoulli")) for w, new in steps):
         return None
     return "It climbs, but not to the top of the parabola: the curvature is 1/4 at most, so go 4 times as far."
 
@@ -88,9 +84,9 @@ def covariance_about_the_sheet(function):
     Phi, W, R, Y, _ = _problem(3)
     m = Phi @ W.T
     expected, value = residual_covariance(Y, R, m), np.asarray(function(Y, R, m), float)
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, len(Y) * expected):
+    if close(value, len(Y) * expected):
         return "N times too large: that is (28) as it is printed. What do its eigenvalues have to be, for (10.18)?"
     return "Weight each product (y - m)(y - m)' by its responsibility, add up over points and nodes, divide once."
 
@@ -103,9 +99,9 @@ def straight_latents_as_missing_data(function):
     S, V = B.T @ B / 20, rng.standard_normal((4, 2))
     expected, precision = directions_by_em(S, V, 1 / 0.7)
     new, variance = function(S, V, 0.7)
-    if not _close(new, expected):
+    if not close(new, expected):
         return "The new V is not that of (10.22). Check M = V'V + variance I, and where M^-1 stands."
-    if not _close(variance, 1 / precision):
+    if not close(variance, 1 / precision):
         return "V is right. The variance uses the NEW V once and the old one once, and is divided by D."
     return None
 
@@ -117,12 +113,12 @@ def weights_that_the_data_determine(function):
     G = R.sum(axis=1, keepdims=True)
     expected = effective_parameters(Phi, G, 2.0, 0.5, 3)
     value = float(function(Phi, G, 2.0, 0.5, 3))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected / 3):
+    if close(value, expected / 3):
         return "That counts one block of the Hessian. There are D outputs, and each has M weights of its own."
     lam = np.linalg.eigvalsh(2.0 * Phi.T @ (G * Phi))
-    if _close(value, 3 * np.sum((lam - 0.5) / lam)):
+    if close(value, 3 * np.sum((lam - 0.5) / lam)):
         return "The eigenvalues in (10.26) are those of A, with alpha on its diagonal."
     return f"For the test problem it should be {expected:.4f} of 12 weights, yours is {value:.4f}."
 
@@ -132,9 +128,9 @@ def area_of_a_patch(function):
     """function(J): how much area a unit square of latent space covers, for one Jacobian (D, 2)."""
     J = np.random.default_rng(6).standard_normal((5, 2))
     expected, value = area_elements(J[None])[0], float(function(J))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected**2):
+    if close(value, expected**2):
         return "det(J'J) is the SQUARED area."
     return f"For two tangents a and b the area is |a| |b| sin(angle); here {expected:.4f}, yours is {value:.4f}."
 
@@ -144,9 +140,9 @@ def weights_of_the_nodes(function):
     """function(R): mixing weights (K,) that maximise sum R ln pi, with sum pi = 1."""
     R = _problem(7)[2]
     value = np.asarray(function(R), float)
-    if value.shape == (len(R),) and _close(value, R.mean(axis=1)):
+    if value.shape == (len(R),) and close(value, R.mean(axis=1)):
         return None
-    if _close(value, R.sum(axis=1)):
+    if close(value, R.sum(axis=1)):
         return "Those add up to N. Put a Lagrange multiplier on sum pi = 1 and see what it has to be."
     return "Maximise sum_in R_in ln pi_i with a Lagrange multiplier: what is proportional to what?"
 
@@ -159,10 +155,10 @@ def one_step_in_time(function):
     forward = log_p[:, 0] - np.log(4)
     value = np.asarray(function(forward, log_p[:, 1], walk), float)
     expected = log_p[:, 1] + np.log(np.exp(forward) @ np.exp(walk))
-    if _close(value, expected):
+    if close(value, expected):
         total = np.log(np.sum(np.exp(value)))
         return None if np.isclose(total, forward_backward(log_p, walk)[1]) else "The total is not the likelihood."
-    if _close(value, log_p[:, 1] + np.log(np.exp(walk) @ np.exp(forward))):
+    if close(value, log_p[:, 1] + np.log(np.exp(walk) @ np.exp(forward))):
         return "The walk goes from row to column: sum over where it came FROM."
     return "Add over the node before, in probabilities; then add the log density of the new observation."
 

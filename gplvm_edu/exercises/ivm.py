@@ -1,11 +1,12 @@
 """Checkers of chapter 7. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.stats import multivariate_normal
 
-from ..ivm import inactive_log_likelihood, ivm_select, select_steps, sparse_mapping
+from ..ivm import inactive_log_likelihood, ivm_select, select_steps, selection_map
 from ..kernels import RBF, Bias, White
 from ..noise import Gaussian
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=10, D=3, q=2):
@@ -14,23 +15,18 @@ def _problem(seed=0, N=10, D=3, q=2):
     return Y - Y.mean(axis=0), rng.standard_normal((N, q)), RBF(1.2, 0.8) + Bias(0.1)
 
 
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
-
-
 @checker("ivm.1")
 def the_gain_of_a_gaussian_observation(function):
     """function(variance, noise_variance): entropy reduction of one output, in nats."""
     for variance, noise in ((1.0, 0.5), (0.2, 0.01), (3.0, 2.0)):
         expected, value = 0.5 * np.log(1 + variance / noise), float(function(variance, noise))
-        if _close(value, expected):
+        if close(value, expected):
             continue
-        if _close(value, expected / np.log(2)):
+        if close(value, expected / np.log(2)):
             return "Right in bits; the course counts in nats, with the natural logarithm."
-        if _close(value, 2 * expected):
+        if close(value, 2 * expected):
             return "Twice too much: the entropy of a Gaussian holds HALF the log of its variance."
-        if _close(value, -expected):
+        if close(value, -expected):
             return "The sign: a reduction is what was there before minus what is left."
         return f"At variance {variance} and noise {noise} it should be {expected:.4f}, yours is {value:.4f}."
     return None
@@ -46,10 +42,12 @@ def one_inclusion(function):
         n = seen[-1]
         mean, covariance = function(np.array(mean), np.array(covariance), n, y[n], 0.2)
         gain = np.linalg.solve(K[np.ix_(seen, seen)] + 0.2 * np.eye(len(seen)), K[seen]).T
-        if not _close(mean, gain @ y[seen]):
-            return (f"After the inclusion of {seen} the mean is not that of the posterior: is it raised by s times nu "
-                    "times the residual y - mean[n]?")
-        if not _close(covariance, K - gain @ K[seen]):
+        if not close(mean, gain @ y[seen]):
+            return (
+                f"After the inclusion of {seen} the mean is not that of the posterior: is it raised by s times nu "
+                "times the residual y - mean[n]?"
+            )
+        if not close(covariance, K - gain @ K[seen]):
             return "The mean is right, the covariance is not: what is taken off is nu times the outer product of s."
     return None
 
@@ -78,9 +76,9 @@ def variance_of_an_inactive_point(function):
     joint = kernel(np.vstack([X, x]))
     expected = joint[-1, -1] - joint[-1, :-1] @ np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
     value = float(np.ravel(function(kernel, X, x))[0])
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected - 0.3):
+    if close(value, expected - 0.3):
         return "That is the variance of f: y has noise of its own, so k(x, x) counts the White part."
     return f"It should be {expected:.5f}, yours is {value:.5f}. Where does the White part enter, and where not?"
 
@@ -91,9 +89,9 @@ def the_printed_likelihood(answer):
     d, D = 100, 12
     expected = 0.5 * D * (d - 1) * np.log(2 * np.pi)
     value = float(answer(d, D))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The other way round: how much is the printed one too LARGE?"
     return f"For d = 100 and D = 12 it should be {expected:.2f}, yours is {value:.2f}; ln |I| is 0."
 
@@ -105,29 +103,31 @@ def chain_rule_of_the_evidence(function):
     order = [choice.index for choice in select_steps(Y, X, kernel, Gaussian(0.2), 5)]
     expected = multivariate_normal(cov=kernel(X[order]) + 0.2 * np.eye(5)).logpdf(Y[order].T).sum()
     value = float(function(Y, X, kernel, 0.2, order))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    return (f"It should be {expected:.4f}, yours is {value:.4f}. Each inclusion adds ln N(y | mean, variance + noise), "
-            "with mean and variance from BEFORE the point was included.")
+    return (
+        f"It should be {expected:.4f}, yours is {value:.4f}. Each inclusion adds ln N(y | mean, variance + noise), "
+        "with mean and variance from BEFORE the point was included."
+    )
 
 
 @checker("ivm.7")
 def a_better_home(function):
-    """function(mapping, Y, X): positions (N, q) with a log likelihood (7.17) no lower anywhere, and higher in total."""
+    """function(active, Y, X): positions (N, q) with a log likelihood (7.17) no lower anywhere, and higher in total."""
     rng = np.random.default_rng(6)
     X = np.linspace(-2, 2, 40)[:, None]
     Y = np.column_stack([np.sin(2 * X[:, 0]), np.cos(2 * X[:, 0]), X[:, 0]]) + 0.05 * rng.standard_normal((40, 3))
     kernel, noise = RBF(1.0, 2.0), Gaussian(0.01)
-    mapping = sparse_mapping(ivm_select(Y, X, kernel, noise, 15), X, kernel, noise)
+    active = selection_map(ivm_select(Y, X, kernel, noise, 15), X, kernel, noise)
     wrong = rng.permutation(X)
-    answer = np.asarray(function(mapping, Y, wrong.copy()), float)
-    before, after, best = (inactive_log_likelihood(mapping, Y, Z)[0] for Z in (wrong, answer, X))
+    answer = np.asarray(function(active, Y, wrong.copy()), float)
+    before, after, best = (inactive_log_likelihood(active, Y, Z)[0] for Z in (wrong, answer, X))
     worse = np.sum(after < before - 1e-9)
     if worse:
         return f"{worse} of 40 points are worse off than where they were: keep the better place."
     if after.sum() < best.sum() - 40:
-        return (f"Better by {after.sum() - before.sum():.0f} nats, but {best.sum() - after.sum():.0f} short of the "
-                "true places: one climb ends on the nearest hill. Where else could a point start?")
+        return (
+            f"Better by {after.sum() - before.sum():.0f} nats, but {best.sum() - after.sum():.0f} short of the "
+            "true places: one climb ends on the nearest hill. Where else could a point start?"
+        )
     return None
-
-

@@ -1,4 +1,5 @@
 """Checkers of chapter 2. Each compares an answer with a second way to the same number."""
+
 import tracemalloc
 
 import numpy as np
@@ -6,7 +7,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import erf
 
 from ..kernels import MLP, RBF, White, gp_posterior
-from . import checker
+from . import checker, close
 
 # The candidates of exercise 7, on the whole line; the letters are those of the page.
 CANDIDATES = {
@@ -15,15 +16,10 @@ CANDIDATES = {
     "c": lambda x, z: (x * z + 1) ** 2,
     "d": lambda x, z: np.cos(x - z),
     "e": lambda x, z: np.sin(x - z),
-    "f": lambda x, z: np.exp(-np.abs(x - z) ** 3),
+    "f": lambda x, z: np.exp(-(np.abs(x - z) ** 3)),
     "g": lambda x, z: np.exp(-((x - z) ** 2)) - np.exp(-2 * (x - z) ** 2),
     "h": lambda x, z: np.exp(x * z),
 }
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 def lowest_eigenvalue(function, n_points=41):
@@ -43,7 +39,7 @@ def lowest_eigenvalue(function, n_points=41):
         if not np.allclose(K, K.T):
             return -np.inf
         eigenvalues = np.linalg.eigvalsh(K)
-        lowest = min(lowest, eigenvalues[0] / np.abs(eigenvalues).max())         # (2.5)
+        lowest = min(lowest, eigenvalues[0] / np.abs(eigenvalues).max())  # (2.5)
     return lowest
 
 
@@ -55,9 +51,9 @@ def rbf_matrix(function):
     expected, value = RBF(1.5, 0.4)(X, Z), np.asarray(function(X, Z, 1.5, 0.4), float)
     if value.shape != (6, 4):
         return f"For 6 rows in X and 4 in Z the matrix has the shape (6, 4); yours has {value.shape}."
-    if _close(value, expected**2 / 1.5):
+    if close(value, expected**2 / 1.5):
         return "The exponent is twice too large: (2.6) has gamma / 2."
-    if not _close(value, expected):
+    if not close(value, expected):
         return f"The first entry should be {expected[0, 0]:.4f}, yours is {value[0, 0]:.4f}. Look at (2.6)."
     X, Z = rng.standard_normal((300, 200)), rng.standard_normal((300, 200))
     tracemalloc.start()
@@ -65,8 +61,10 @@ def rbf_matrix(function):
     peak = tracemalloc.get_traced_memory()[1] / (300 * 300 * 8)
     tracemalloc.stop()
     if peak > 20:
-        return (f"Right, but for 300 points in 200 dimensions it needs room for {peak:.0f} matrices at once. Multiply "
-                "the square out: |x|^2 - 2 x'z + |z|^2.")
+        return (
+            f"Right, but for 300 points in 200 dimensions it needs room for {peak:.0f} matrices at once. Multiply "
+            "the square out: |x|^2 - 2 x'z + |z|^2."
+        )
     return None
 
 
@@ -79,15 +77,15 @@ def rbf_gradient(function):
     expected, value = k.gradients(G, X)[0], np.asarray(function(G, X, 1.3, 0.8), float)
     if value.shape != X.shape:
         return f"The gradient has the shape of X, {X.shape}; yours has {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign: where G is positive, L grows when the two points come closer."
-    if _close(value, k.gradients(G, X, X.copy())[0]):
+    if close(value, k.gradients(G, X, X.copy())[0]):
         return "You moved x_n in the first argument only. It stands in row n and in column n of K: see (2.15)."
-    if _close(value, 2 * k.gradients(G, X, X.copy())[0]):
+    if close(value, 2 * k.gradients(G, X, X.copy())[0]):
         return "Doubling the first argument's part is right for a symmetric G; this one is not. Use G + G', (2.15)."
-    if _close(0.8 * value, expected):
+    if close(0.8 * value, expected):
         return "The factor gamma is missing."
     return "It differs from finite differences. Start from (2.17) and try it on two points by hand."
 
@@ -104,13 +102,13 @@ def network_covariance(function):
     expected = np.sum(weights[:, None] * weights * erf(first) * erf(second))
     value = float(function(x, z, s_w, s_b))
     printed, doubled = (MLP(1.0, c * s_w, c * s_b)(x[None], z[None])[0, 0] for c in (1.0, 2.0))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, printed):
+    if close(value, printed):
         return "Two mistakes are still there: the variances, and a constant in front."
-    if _close(value, 2 / np.pi * printed):
+    if close(value, 2 / np.pi * printed):
         return "The constant in front is right. Now the variances: compare (2.8) with (2.9)."
-    if _close(value, doubled):
+    if close(value, doubled):
         return "The variances are right. Now the constant: erf lies between -1 and 1, so no covariance exceeds 1."
     return f"Quadrature says {expected:.4f} for the test points, you say {value:.4f}."
 
@@ -151,13 +149,13 @@ def posterior(function):
     if mean.shape != (5,) or variance.shape != (5,):
         return f"Five new points ask for two vectors of five; yours have the shapes {mean.shape} and {variance.shape}."
     signal = k["rbf"]
-    if _close(mean, gp_posterior(signal, X, y, X_new, noise_variance=1e-10)[0], 1e-3):
+    if close(mean, gp_posterior(signal, X, y, X_new, noise_variance=1e-10)[0], 1e-3):
         return "The mean passes through every observation: the noise is missing on the diagonal of K."
-    if not _close(mean, expected_mean):
+    if not close(mean, expected_mean):
         return f"The mean at the first new point should be {expected_mean[0]:.4f}, yours is {mean[0]:.4f}: see (2.25)."
-    if _close(variance, expected_variance):
+    if close(variance, expected_variance):
         return None
-    if _close(variance, expected_variance + 0.3):
+    if close(variance, expected_variance + 0.3):
         return "That is the variance of a new observation. For the function itself leave the White part out."
     return f"The first variance should be {expected_variance[0]:.4f}, yours is {variance[0]:.4f}: see (2.26)."
 
@@ -167,7 +165,7 @@ def which_are_kernels(answer):
     """The letters of those candidates that are covariance functions on the line."""
     letters = {str(letter).strip().lower() for letter in answer}
     if not letters <= set(CANDIDATES):
-        return f"Give letters from {min(CANDIDATES)} to {max(CANDIDATES)}, such as \"abc\"."
+        return f'Give letters from {min(CANDIDATES)} to {max(CANDIDATES)}, such as "abc".'
     right = {letter for letter, function in CANDIDATES.items() if lowest_eigenvalue(function) > -1e-9}
     if letters == right:
         return None

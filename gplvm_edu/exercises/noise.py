@@ -1,4 +1,5 @@
 """Checkers of chapter 8. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
@@ -7,7 +8,7 @@ from ..kernels import RBF
 from ..noise import Gaussian, Ordinal, Probit, adf_posterior, ep_posterior, sites
 from . import checker
 
-CASES = [(1.0, 0.3, 0.7), (-1.0, 1.5, 2.0), (1.0, -2.5, 0.2)]          # label, mean and variance of f
+CASES = [(1.0, 0.3, 0.7), (-1.0, 1.5, 2.0), (1.0, -2.5, 0.2)]  # label, mean and variance of f
 
 
 def _tilted(likelihood, mean, variance):
@@ -29,16 +30,22 @@ def probit_derivatives(function):
         if np.allclose(mine, (g, nu), rtol=1e-6):
             continue
         if np.isclose(mine[0], g, rtol=1e-6):
-            return f"g is right. nu should be {nu:.5f} at y = {y:g}, mean {mean}, variance {variance}; yours is " \
-                   f"{mine[1]:.5f}."
+            return (
+                f"g is right. nu should be {nu:.5f} at y = {y:g}, mean {mean}, variance {variance}; yours is "
+                f"{mine[1]:.5f}."
+            )
         if np.isclose(abs(mine[0]), abs(g), rtol=1e-6):
             return "g has the sign of the label: a 1 pulls f up, a -1 pulls it down."
-        return f"At y = {y:g}, mean {mean}, variance {variance}, adding up the tilted density gives g = {g:.5f} and " \
-               f"nu = {nu:.5f}; yours are {mine[0]:.5f} and {mine[1]:.5f}."
+        return (
+            f"At y = {y:g}, mean {mean}, variance {variance}, adding up the tilted density gives g = {g:.5f} and "
+            f"nu = {nu:.5f}; yours are {mine[0]:.5f} and {mine[1]:.5f}."
+        )
     far = [float(part) for part in function(-1.0, 60.0, 0.0)]
     if not np.allclose(far, (-60.016657, 0.999723), rtol=1e-5):
-        return f"Right in the middle, but sixty deviations out it returns {far}: divide densities in logarithms, or " \
-               "use scipy.special.erfcx."
+        return (
+            f"Right in the middle, but sixty deviations out it returns {far}: divide densities in logarithms, or "
+            "use scipy.special.erfcx."
+        )
     return None
 
 
@@ -54,8 +61,10 @@ def site_of_an_observation(function):
         if np.allclose(mine[::-1], (m, beta)):
             return "Both are right, but in the other order: first the mean m, then the precision beta."
         if np.isclose(mine[1], nu):
-            return "nu is the precision that the observation adds to a prior of its own variance; the site's own is " \
-                   "larger. Match 1 / variance + beta to the new precision."
+            return (
+                "nu is the precision that the observation adds to a prior of its own variance; the site's own is "
+                "larger. Match 1 / variance + beta to the new precision."
+            )
         whole = 1 / (variance - nu * variance**2)
         return f"Precisions of prior and site must add up to {whole:.4f}; yours make {1 / variance + mine[1]:.4f}."
     return None
@@ -74,8 +83,10 @@ def with_the_cavity(function):
     exact = K @ np.linalg.solve(K + 0.5 * np.eye(6), y)
     if np.allclose(function(K, y, Gaussian(0.5, mean=0.0))[0], exact):
         return "Gaussian noise comes out exactly, and yet the labels do not: is g taken before anything has moved?"
-    return "With Gaussian noise it should be the exact posterior, and it isn't: in which order do mean and " \
-           "covariance change, and what do g and nu look at?"
+    return (
+        "With Gaussian noise it should be the exact posterior, and it isn't: in which order do mean and "
+        "covariance change, and what do g and nu look at?"
+    )
 
 
 @checker("noise.4")
@@ -109,14 +120,18 @@ def middle_level(function):
         value = float(function(lower, upper, mean, variance))
         expected = float(Ordinal(cuts=[lower, upper]).log_partition(1.0, mean, variance))
         if not np.isclose(value, expected, rtol=1e-7):
-            return f"Between {lower} and {upper}, mean {mean}, variance {variance}: {expected:.5f} is right, yours " \
-                   f"is {value:.5f}."
+            return (
+                f"Between {lower} and {upper}, mean {mean}, variance {variance}: {expected:.5f} is right, yours "
+                f"is {value:.5f}."
+            )
     for mean in (-50.0, 50.0):
         value = float(function(0.0, 1.0, mean, 0.0))
         expected = float(Ordinal(cuts=[0.0, 1.0]).log_partition(1.0, mean, 0.0))
         if not np.isclose(value, expected, rtol=1e-7):
-            return f"At mean {mean:g} it returns {value}: one of the tails cancels. Mirror the interval, so that " \
-                   "both ends lie below 0, and subtract in logarithms."
+            return (
+                f"At mean {mean:g} it returns {value}: one of the tails cancels. Mirror the interval, so that "
+                "both ends lie below 0, and subtract in logarithms."
+            )
     return None
 
 
@@ -133,5 +148,7 @@ def two_orders(answer):
     *_, last = ep_posterior(K, y, Probit(0.0))
     if abs(values[0] - values[1]) > 0.05:
         return None
-    return f"They give {values[0]:.3f} and {values[1]:.3f} (expectation propagation: {last.log_evidence:.3f}). Try " \
-           "random orders, a few dozen of them."
+    return (
+        f"They give {values[0]:.3f} and {values[1]:.3f} (expectation propagation: {last.log_evidence:.3f}). Try "
+        "random orders, a few dozen of them."
+    )

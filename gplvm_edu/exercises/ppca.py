@@ -1,9 +1,11 @@
 """Checkers of chapter 1. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.stats import multivariate_normal
 
+from ..datasets import simulate_oil_flow
 from ..ppca import LinearGaussian, dual_gradient, e_step, log_likelihood, maximum_likelihood
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=9, D=5, q=2):
@@ -11,11 +13,6 @@ def _problem(seed=0, N=9, D=5, q=2):
     W, s2 = rng.standard_normal((D, q)), 0.4
     Y = rng.standard_normal((N, q)) @ W.T + np.sqrt(s2) * rng.standard_normal((N, D))
     return Y - Y.mean(axis=0), W, s2
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 @checker("ppca.1")
@@ -26,15 +23,16 @@ def log_density_of_one_point(function):
     value = function(Y[0], W, s2)
     if np.shape(value) != ():
         return f"One number is wanted, your function returned the shape {np.shape(value)}."
-    if _close(value, expected):
-        big = np.zeros(200_000)             # a D x D matrix would need 320 GB
+    if close(value, expected):
+        big = np.zeros(200_000)  # a D x D matrix would need 320 GB
         if not np.isfinite(function(big, np.ones((len(big), 1)), 1.0)):
             return "Right for small D; for D = 200000 it is not finite."
         return None
-    if _close(value - expected, 2.5 * np.log(2 * np.pi)):
+    if close(value - expected, 2.5 * np.log(2 * np.pi)):
         return "The constant -(D/2) ln 2 pi is missing."
-    return (f"For the first test point it should be {expected:.4f}, yours is {float(value):.4f}. "
-            "Look at (1.6) and (1.7).")
+    return (
+        f"For the first test point it should be {expected:.4f}, yours is {float(value):.4f}. Look at (1.6) and (1.7)."
+    )
 
 
 @checker("ppca.2")
@@ -46,15 +44,19 @@ def noise_of_both_models(function):
     value = np.asarray(function(s, 7, 5, 2), float)
     if value.shape != (2,):
         return "Return two numbers: PPCA's noise variance, then its dual's."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value[::-1], expected):
+    if close(value[::-1], expected):
         return "Both are right, but they are swapped."
-    if _close(value, [np.mean(s[2:] ** 2) / 7, np.mean(s[2:] ** 2) / 5]):
-        return ("You averaged over the singular values that are there. How many eigenvalues has each matrix, "
-                "zeros included?")
-    return (f"For the test data they should be {expected[0]:.4f} and {expected[1]:.4f}, "
-            f"yours are {value[0]:.4f} and {value[1]:.4f}.")
+    if close(value, [np.mean(s[2:] ** 2) / 7, np.mean(s[2:] ** 2) / 5]):
+        return (
+            "You averaged over the singular values that are there. How many eigenvalues has each matrix, "
+            "zeros included?"
+        )
+    return (
+        f"For the test data they should be {expected[0]:.4f} and {expected[1]:.4f}, "
+        f"yours are {value[0]:.4f} and {value[1]:.4f}."
+    )
 
 
 @checker("ppca.3")
@@ -65,11 +67,11 @@ def gradient_in_the_latent_positions(function):
     expected, value = dual_gradient(Y, X, s2), np.asarray(function(Y, X, s2), float)
     if value.shape != X.shape:
         return f"The gradient has the shape of X, {X.shape}; yours has {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, 2 * expected):
+    if close(value, 2 * expected):
         return "Twice the right answer: equation (10) of the paper lacks a factor 1/2, see the misprints."
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign: this is the gradient of the log likelihood, which we climb."
     return "It differs from finite differences. Differentiate the two terms of (1.14) apart and test each on its own."
 
@@ -82,10 +84,10 @@ def posterior_with_gaps(function):
     y[[1, 3]] = np.nan
     expected = e_step(y[None], LinearGaussian(W, np.zeros(5), np.full(5, s2))).means[0]
     value = np.asarray(function(y, W, s2), float)
-    if _close(value, expected):
+    if close(value, expected):
         return None
     everything = np.linalg.solve(W.T @ W + s2 * np.eye(2), W.T @ np.nan_to_num(y))
-    if _close(value, everything):
+    if close(value, everything):
         return "That is the error itself: M holds all rows of W, so a gap is read as an observed zero."
     if np.isnan(value).any():
         return "NaN has spread into your answer: leave the missing entries out of the sums."
@@ -95,8 +97,6 @@ def posterior_with_gaps(function):
 @checker("ppca.5")
 def noise_that_switches_off_the_second_axis(answer):
     """The multiple of the best noise at which the second axis of the oil flow data vanishes (q = 2)."""
-    from ..datasets import simulate_oil_flow
-
     Y = simulate_oil_flow(400, random_state=0).data
     lam = np.linalg.eigvalsh(np.cov(Y.T, bias=True))[::-1]
     exact = lam[1] / np.mean(lam[2:])
@@ -133,8 +133,8 @@ def factor_analysis_noise(function):
     value = np.asarray(function(S, W, xx, xy), float)
     if value.shape == (4, 4):
         return "A vector with one variance for each column is wanted, not a matrix: take the diagonal."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, np.full(4, expected.mean())):
+    if close(value, np.full(4, expected.mean())):
         return "That is PPCA's noise, pooled over the columns. Factor analysis keeps one for each, (1.25)."
     return f"It should be {expected.round(4)}, yours is {np.round(value, 4)}."

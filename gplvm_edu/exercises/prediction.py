@@ -1,41 +1,35 @@
 """Checkers of chapter 13. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.special import log_softmax
 
 from ..kernels import RBF
-from ..prediction import linear_terms, output_map, predict_moments
-from ..variational import Parameters, posterior_of
-from . import checker
+from ..variational import Parameters, linear_terms, make_map, predict_moments
+from . import checker, close
 
 
-def _learnt(D=2):
-    """A small map from one latent dimension, and everything it was made of."""
+def _small_map(D=2):
+    """A small map from one latent dimension."""
     rng = np.random.default_rng(0)
     X = np.linspace(-2.0, 2.0, 12)[:, None]
     Y = np.column_stack([np.sin(1.5 * X[:, 0]), np.cos(X[:, 0])])[:, :D] + 0.1 * rng.standard_normal((12, D))
-    posterior = posterior_of(Y, Parameters(X, np.full(X.shape, 0.02), X[::3], RBF(1.3, 0.8), 0.02))
-    return posterior, output_map(posterior)
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
+    return make_map(Y, Parameters(X, np.full(X.shape, 0.02), X[::3], RBF(1.3, 0.8), 0.02))
 
 
 @checker("prediction.1")
 def mean_under_a_fuzzy_input(function):
     """function(mu, s, Z, Lambda, variance, inverse_width): expected outputs at x* ~ N(mu, s), one latent dimension."""
-    posterior, learnt = _learnt()
+    map_ = _small_map()
     for mu, s in ((0.3, 0.5), (-1.0, 0.05)):
-        expected = predict_moments(learnt, np.array([[mu]]), np.array([[s]])).mean[0]
-        value = function(mu, s, posterior.Z[:, 0], learnt.weights, 1.3, 0.8)
-        if _close(value, expected):
+        expected = predict_moments(map_, np.array([[mu]]), np.array([[s]])).mean[0]
+        value = function(mu, s, map_.centres[:, 0], map_.weights, 1.3, 0.8)
+        if close(value, expected):
             continue
-        sharp = RBF(1.3, 0.8)(np.array([[mu]]), posterior.Z)[0] @ learnt.weights
-        if _close(value, sharp):
+        sharp = RBF(1.3, 0.8)(np.array([[mu]]), map_.centres)[0] @ map_.weights
+        if close(value, sharp):
             return "That is the map at the mean of x*. The mean of the map is another thing: average the bells first."
-        flatter = 1.3 * np.exp(-0.4 * (mu - posterior.Z[:, 0]) ** 2 / (0.8 * s + 1.0)) @ learnt.weights
-        if _close(value, flatter):
+        flatter = 1.3 * np.exp(-0.4 * (mu - map_.centres[:, 0]) ** 2 / (0.8 * s + 1.0)) @ map_.weights
+        if close(value, flatter):
             return "The bells became wider, but not lower: the factor 1 / sqrt(alpha s + 1) is missing."
         return f"At mu = {mu}, s = {s} it should be {expected.round(4)}, yours is {np.round(value, 4)}."
     return None
@@ -44,21 +38,20 @@ def mean_under_a_fuzzy_input(function):
 @checker("prediction.2")
 def two_kinds_of_ignorance(function):
     """function(Lambda_d, psi1, Psi2, psi0, K, P): (variance from the place, variance from the map) of one output."""
-    posterior, learnt = _learnt()
+    map_ = _small_map()
     mu, S = np.array([[0.4]]), np.array([[0.3]])
-    moments, psi = predict_moments(learnt, mu, S), learnt.statistics(mu, S)
-    group = posterior.groups[0]
-    K = group.factors.L @ group.factors.L.T
-    Psi2 = psi.pairs[0][np.array([[0, 1, 2, 3], [1, 4, 5, 6], [2, 5, 7, 8], [3, 6, 8, 9]])]
-    answer = function(learnt.weights[:, 0], psi.Psi1[0], Psi2, psi.psi0[0], K, K + posterior.beta * group.Psi2)
+    moments, psi = predict_moments(map_, mu, S), map_.statistics(mu, S)
+    L, A = map_.factors[0].L, map_.factors[0].A
+    K, P, Psi2 = L @ L.T, L @ (np.eye(len(A)) + A) @ L.T, psi.Psi2[0]  # P = K + beta Psi2
+    answer = function(map_.weights[:, 0], psi.Psi1[0], Psi2, psi.psi0[0], K, P)
     place, from_map = (float(value) for value in answer)
-    if not _close(place, moments.from_place[0, 0], 1e-5):
-        if _close(place, learnt.weights[:, 0] @ Psi2 @ learnt.weights[:, 0], 1e-5):
+    if not close(place, moments.from_place[0, 0], 1e-5):
+        if close(place, map_.weights[:, 0] @ Psi2 @ map_.weights[:, 0], 1e-5):
             return "The place: that is the second moment of the mean; subtract the square of its first."
         return "The place: it should be Lambda' (Psi2 - psi1 psi1') Lambda."
-    if _close(from_map, moments.from_map[0, 0], 1e-4):
+    if close(from_map, moments.from_map[0, 0], 1e-4):
         return None
-    if _close(from_map, psi.psi0[0] - np.trace(np.linalg.solve(K, Psi2)), 1e-4):
+    if close(from_map, psi.psi0[0] - np.trace(np.linalg.solve(K, Psi2)), 1e-4):
         return "The map: you know u exactly there. phi(u) has a covariance of its own, which gives P^-1 back."
     return f"The map: it should be {moments.from_map[0, 0]:.4f}, yours is {from_map:.4f}."
 
@@ -72,11 +65,11 @@ def what_the_new_point_gains(function):
     B = np.eye(3) + Phi
     expected = 0.5 * (r @ np.linalg.solve(B, r) + np.trace(Phi) - np.linalg.slogdet(B)[1])
     value = float(function(Phi, r))
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected - np.trace(Phi) / 2):
+    if close(value, expected - np.trace(Phi) / 2):
         return "That is ln <e^g>; the frozen bound has <g> already, so + tr(Phi) / 2 is missing."
-    if _close(value, 0.5 * (r @ r + np.trace(Phi) - np.linalg.slogdet(B)[1])):
+    if close(value, 0.5 * (r @ r + np.trace(Phi) - np.linalg.slogdet(B)[1])):
         return "The square of r is weighted: complete it with I + Phi."
     return f"For the test matrices it should be {expected:.4f}, yours is {value:.4f}."
 
@@ -86,25 +79,25 @@ def deviation_of_an_observation(function):
     """function(from_place, from_map, beta): standard deviation of a new OBSERVATION, noise included."""
     a, b, beta = np.array([0.3, 0.0]), np.array([0.1, 0.2]), 4.0
     value, expected = function(a, b, beta), np.sqrt(a + b + 1 / beta)
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, np.sqrt(a) + np.sqrt(b) + 0.5):
+    if close(value, np.sqrt(a) + np.sqrt(b) + 0.5):
         return "Variances of independent causes add; deviations do not."
-    if _close(value, np.sqrt(a + b + beta)):
+    if close(value, np.sqrt(a + b + beta)):
         return "beta is a precision: its inverse is the variance of the noise."
-    if _close(value, np.sqrt(a + b)):
+    if close(value, np.sqrt(a + b)):
         return "That is the deviation of the noise-free map: an observation has its own noise."
     return f"For the test values it should be {expected.round(4)}, yours is {np.round(value, 4)}."
 
 
 @checker("prediction.5")
 def which_of_the_two_is_a_bound(answer):
-    """"frozen" or "ratio": which estimate can never integrate to more than 1 over all y*?"""
+    """Which estimate can never integrate to more than 1 over all y*: "frozen" or "ratio"?"""
     if answer == "frozen":
         return None
     if answer == "ratio":
         return "It is a difference of two bounds, and a difference of bounds bounds nothing."
-    return "Answer \"frozen\" or \"ratio\". Which of the two is Jensen's inequality applied to one normalised density?"
+    return 'Answer "frozen" or "ratio". Which of the two is Jensen\'s inequality applied to one normalised density?'
 
 
 @checker("prediction.6")
@@ -119,9 +112,9 @@ def bayes_rule_without_underflow(function):
         return f"One row for each image and one column for each class are wanted, {expected.shape}."
     if not np.isfinite(value).all():
         return "NaN: exp(-900) is 0 and exp(800) infinite. Subtract the largest of each row first."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, np.exp(log_softmax(logs, axis=1))):
+    if close(value, np.exp(log_softmax(logs, axis=1))):
         return "The shares of the classes are missing: prior times density, as logarithms a sum."
     return "Each row should be softmax(log density + log prior)."
 
@@ -129,16 +122,16 @@ def bayes_rule_without_underflow(function):
 @checker("prediction.7")
 def terms_of_what_was_seen(function):
     """function(y, Lambda, beta): gradient of the frozen bound in psi1, (M,), y with NaN where nothing was seen."""
-    _, learnt = _learnt()
+    map_ = _small_map()
     y = np.array([0.7, np.nan])
-    expected = linear_terms(learnt, y[None]).of_Psi1[0]
-    value = np.asarray(function(y, learnt.weights, learnt.beta), float)
+    expected = linear_terms(map_, y[None]).of_Psi1[0]
+    value = np.asarray(function(y, map_.weights, map_.beta), float)
     if value.shape != expected.shape:
         return f"One entry for each inducing point is wanted, {expected.shape}; yours has the shape {value.shape}."
     if np.isnan(value).any():
         return "NaN spreads: an output that was not seen adds nothing, so leave it out of the sum."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected / learnt.beta):
+    if close(value, expected / map_.beta):
         return "The precision beta is missing."
     return "It should be beta times the sum of y_d Lambda_d over the outputs that were seen."

@@ -1,4 +1,5 @@
 """Checkers of chapter 6. Each compares an answer with a second way to the same numbers."""
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -12,18 +13,13 @@ from ..proximity import (
     sammon_stress,
     short_circuits,
 )
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=8):
     rng = np.random.default_rng(seed)
     Y, X = rng.standard_normal((N, 4)), rng.standard_normal((N, 2))
     return X - X.mean(axis=0), cdist(Y, Y)
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 @checker("proximity.1")
@@ -35,11 +31,11 @@ def best_scale(function):
     expected, value = d @ delta / (d @ d), function(d, delta)
     if np.shape(value) != ():
         return f"One number is wanted, your function returned the shape {np.shape(value)}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, d @ delta / (delta @ delta)):
+    if close(value, d @ delta / (delta @ delta)):
         return "That is the scale of delta that comes nearest to d: it is the map that you may stretch."
-    if _close(value, delta.sum() / d.sum()):
+    if close(value, delta.sum() / d.sum()):
         return "That makes the sums equal, not the squared errors small. Set the derivative in a to zero."
     return f"For the test map it should be {expected:.4f}, yours is {float(value):.4f}."
 
@@ -51,11 +47,11 @@ def one_step_of_smacof(function):
     expected, value = guttman_transform(X, Delta), np.asarray(function(X, Delta), float)
     if value.shape != X.shape:
         return f"The new map has the shape of the old one, {X.shape}; yours has {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, len(X) * expected):
+    if close(value, len(X) * expected):
         return "N times too large: V is N I - 11', so its inverse on centred maps is division by N (6.7)."
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign: off its diagonal B is negative, (6.5)."
     if np.isnan(value).any():
         return "NaN: on the diagonal delta / d is 0 / 0. Fill the diagonal of B afterwards, so that its rows sum to 0."
@@ -69,35 +65,43 @@ def gradient_of_sammons_stress(function):
     expected, value = sammon_stress(X, Delta)[1], np.asarray(function(X, Delta), float)
     if value.shape != X.shape:
         return f"The gradient has the shape of X, {X.shape}; yours has {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign: where the map has too small a distance, E falls as the points move apart."
     c = Delta.sum() / 2
-    if _close(value, c * expected):
+    if close(value, c * expected):
         return "The factor 1/c is missing."
     for factor in (0.5, 2.0):
-        if _close(value, factor * expected):
-            return (f"{factor:g} times the right answer. Each pair stands once in E: the sum is over n < m, and c too "
-                    "sums each pair once.")
+        if close(value, factor * expected):
+            return (
+                f"{factor:g} times the right answer. Each pair stands once in E: the sum is over n < m, and c too "
+                "sums each pair once."
+            )
     return "It differs from finite differences. Compare with (6.10), one pair of points at a time."
 
 
 @checker("proximity.4")
 def isotonic_regression(function):
     """function(y): the non-decreasing sequence nearest to y, for a list or an array."""
-    sequences = ([1.0, 3.0, 2.0, 4.0], [5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [1.0, 9.0, 2.0, 3.0, 0.0, 4.0],
-                 list(np.random.default_rng(3).standard_normal(40)), [2.0])
+    sequences = (
+        [1.0, 3.0, 2.0, 4.0],
+        [5.0, 4.0, 3.0, 2.0, 1.0],
+        [1.0, 2.0, 3.0],
+        [1.0, 9.0, 2.0, 3.0, 0.0, 4.0],
+        list(np.random.default_rng(3).standard_normal(40)),
+        [2.0],
+    )
     for y in sequences:
         y = np.array(y)
         expected, value = pool_adjacent_violators(y), np.asarray(function(y.copy()), float)
-        if _close(value, expected):
+        if close(value, expected):
             continue
         if value.shape != y.shape:
             return f"The answer has as many numbers as y, {len(y)}; yours has the shape {value.shape}."
-        if _close(value, np.maximum.accumulate(y)):
+        if close(value, np.maximum.accumulate(y)):
             return "That is the running maximum: it only pushes up. The nearest sequence meets in the mean."
-        if _close(value, np.sort(y)):
+        if close(value, np.sort(y)):
             return "You sorted the numbers. Each must stay in its place and move as little as it can."
         if np.any(np.diff(value) < -1e-12):
             return f"For {y.round(2)} your answer still falls somewhere: after a block has grown, look back once more."
@@ -113,10 +117,10 @@ def coordinates_from_geodesics(function):
     expected, value = principal_coordinates(G, 2)[0], np.asarray(function(G, 2), float)
     if value.shape != expected.shape:
         return f"One row of two coordinates for each of 60 points is wanted; yours has the shape {value.shape}."
-    if _close(cdist(value, value), cdist(expected, expected), rtol=1e-6):
+    if close(cdist(value, value), cdist(expected, expected), rtol=1e-6):
         return None
     unsquared = principal_coordinates(np.sqrt(G), 2)[0]
-    if _close(cdist(value, value), cdist(unsquared, unsquared), rtol=1e-5):
+    if close(cdist(value, value), cdist(unsquared, unsquared), rtol=1e-5):
         return "These are the coordinates of the roots of the distances. What does (6.17) do to G first?"
     if np.isnan(value).any():
         return "NaN: a root of a negative number. Which eigenvalues did you keep?"
@@ -129,7 +133,7 @@ def most_neighbours_without_a_short_circuit(answer):
     roll = make_swiss_roll(400, random_state=0)
     D = cdist(roll.data, roll.data)
     jumps = [len(short_circuits(neighbour_graph(D, k), roll.extra["sheet"])) for k in range(1, 21)]
-    exact = int(np.flatnonzero(jumps)[0])               # k counts from 1, the index from 0
+    exact = int(np.flatnonzero(jumps)[0])  # k counts from 1, the index from 0
     if int(answer) == answer and int(answer) == exact:
         return None
     if answer > exact:

@@ -1,20 +1,16 @@
 """Checkers of chapter 11. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 
 from ..linalg import squared_distances
 from ..tsne import cost_and_gradient, joint_affinities, printed_cost_and_gradient, row_entropy, student_affinities
-from . import checker
+from . import checker, close
 
 
 def _problem(seed=0, N=9, D=3, q=2):
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((N, D))
     return Y, rng.standard_normal((N, q)), joint_affinities(Y, 3.0)
-
-
-def _close(ours, theirs, rtol=1e-6, atol=1e-9):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=atol)
 
 
 @checker("tsne.1")
@@ -24,13 +20,13 @@ def the_perplexity_of_a_point(function):
         d2 = np.random.default_rng(seed).exponential(2.0, size=7)
         P, H, _ = row_entropy((d2 - d2.min())[None], np.array([b]))
         value, expected = float(function(d2, b)), float(np.exp(H[0]))
-        if _close(value, expected):
+        if close(value, expected):
             continue
-        if _close(value, H[0]):
+        if close(value, H[0]):
             return "That is the entropy, in nats. The perplexity is its exponential: a number of neighbours."
-        if _close(value, H[0] / np.log(2)):
+        if close(value, H[0] / np.log(2)):
             return "That is the entropy in bits. The perplexity is 2 to that power, or e to the power of the nats."
-        if _close(value, 1 / np.sum(P**2)):
+        if close(value, 1 / np.sum(P**2)):
             return "The inverse of the sum of squares also counts neighbours, but it is another mean: use the entropy."
         return f"For the test distances and b = {b} it should be {expected:.4f}, yours is {value:.4f}."
     return None
@@ -43,15 +39,15 @@ def the_gradient(function):
     expected, value = cost_and_gradient(X, P)[1], np.asarray(function(X, P), float)
     if value.shape != X.shape:
         return f"One entry for each entry of X is wanted, {X.shape}; yours has the shape {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, -expected):
+    if close(value, -expected):
         return "The sign: where p is larger than q the two points should come closer when we descend."
-    if _close(value, expected / 2):
+    if close(value, expected / 2):
         return "Half of it: x_n stands in row n and in column n, and both count."
     Q = student_affinities(X)
     S = P - Q
-    if _close(value, 4 * (S.sum(axis=1)[:, None] * X - S @ X)):
+    if close(value, 4 * (S.sum(axis=1)[:, None] * X - S @ X)):
         return "The factor w is missing: that is the gradient of SNE with a Gaussian q, without the heavy tail."
     return "It differs from finite differences. Differentiate ln w and ln Z apart, then collect p - q."
 
@@ -63,7 +59,7 @@ def the_right_q(function):
     value, expected = np.asarray(function(X), float), student_affinities(X)
     if value.shape != expected.shape:
         return f"One affinity for each ordered pair is wanted, {expected.shape}; yours has the shape {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
     if not np.allclose(np.diag(value), 0):
         return "A point is not a neighbour of itself: the diagonal is zero, before the sum is taken."
@@ -83,8 +79,10 @@ def where_the_terms_balance(function):
         value = float(function(N, D))
         if not np.isclose(value, 1.0 / (N * D), rtol=1e-9):
             side = "colder" if value < 1.0 / (N * D) else "hotter"
-            return (f"For N = {N} and D = {D} yours is {value:.3g}, {side} than it should be. How many terms of order "
-                    "one does L add up, and how many does C?")
+            return (
+                f"For N = {N} and D = {D} yours is {value:.3g}, {side} than it should be. How many terms of order "
+                "one does L add up, and how many does C?"
+            )
     return None
 
 
@@ -97,11 +95,11 @@ def the_energy_of_lle(function):
     W /= W.sum(axis=1, keepdims=True)
     R = np.eye(9) - W
     value, gradient = function(X, W)
-    if not _close(float(value), np.sum((R @ X) ** 2)):
+    if not close(float(value), np.sum((R @ X) ** 2)):
         return f"The energy of the test positions should be {np.sum((R @ X) ** 2):.4f}, yours is {float(value):.4f}."
-    if _close(gradient, 2 * R @ X):
+    if close(gradient, 2 * R @ X):
         return "x_n is also a neighbour of others: the gradient needs (I - W)' in front as well."
-    if not _close(gradient, 2 * R.T @ R @ X):
+    if not close(gradient, 2 * R.T @ R @ X):
         return "The energy is right; the gradient of |R X|^2 with R = I - W is 2 R'R X."
     return None
 
@@ -113,11 +111,11 @@ def the_rank_energy(function):
     for epsilon in (0.1, 2.0):
         expected = 2 * X @ np.linalg.inv(epsilon * np.eye(3) + X.T @ X)
         value = np.asarray(function(X, epsilon), float)
-        if _close(value, expected):
+        if close(value, expected):
             continue
         if value.shape != X.shape:
             return f"One entry for each entry of X is wanted, {X.shape}; yours has the shape {value.shape}."
-        if _close(value, expected / 2):
+        if close(value, expected / 2):
             return "Half of it: d ln|A| = tr(A^-1 dA), and d(X'X) has two terms."
         return "Write the energy as ln |I + X'X / epsilon| first; appendix A differentiates log determinants."
     return None
@@ -127,21 +125,23 @@ def the_rank_energy(function):
 def the_largest_exaggeration(function):
     """function(P): the exaggeration at which no small map grows any more."""
     for seed in (7, 8):
-        _, X, P = _problem(seed, N=15)
+        _, _, P = _problem(seed, N=15)
         N = len(P)
         mu, U = np.linalg.eigh(np.diag(P.sum(axis=1)) - P)
         value, expected = float(function(P)), 1.0 / ((N - 1) * mu[1])
-        if _close(value, expected):
+        if close(value, expected):
             x = 1e-6 * U[:, 1:2]
             below, above = (np.vdot(x, cost_and_gradient(x, P, a * value)[1]) for a in (0.9, 1.1))
-            assert below < 0 < above                     # the slowest mode grows below, and shrinks above
+            assert below < 0 < above  # the slowest mode grows below, and shrinks above
             continue
-        if _close(value, 1.0 / (N * mu[1]), rtol=1e-3):
+        if close(value, 1.0 / (N * mu[1]), rtol=1e-3):
             return "Nearly: there are N (N - 1) ordered pairs in Z, not N^2."
-        if _close(value, 1.0 / ((N - 1) * mu[-1])):
+        if close(value, 1.0 / ((N - 1) * mu[-1])):
             return "That is where the fastest mode stops growing; the slowest one, of the second eigenvalue, goes on."
-        return (f"For the test affinities it should be {expected:.3f}, yours is {value:.3f}. Set w = 1 in (11.10): "
-                "what is left is linear in X.")
+        return (
+            f"For the test affinities it should be {expected:.3f}, yours is {value:.3f}. Set w = 1 in (11.10): "
+            "what is left is linear in X."
+        )
     return None
 
 

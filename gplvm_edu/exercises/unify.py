@@ -1,20 +1,16 @@
 """Checkers of chapter 3. Each compares an answer with a second way to the same number."""
+
 import numpy as np
 from scipy.stats import multivariate_normal
 
 from ..linalg import double_centre, squared_distances
 from ..unify import gaussian_kl, minimal_divergence, output_scales, preimage_iterates, retained_sets
-from . import checker
+from . import checker, close
 
 
 def _covariance(rng, N):
     A = rng.standard_normal((N, N + 2))
     return A @ A.T / N
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 @checker("unify.1")
@@ -27,13 +23,13 @@ def divergence_with_means(function):
     value = function(m, S, n, K)
     if np.shape(value) != ():
         return f"One number is wanted, your function returned the shape {np.shape(value)}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, gaussian_kl(S, K)):
+    if close(value, gaussian_kl(S, K)):
         return "That is (3.3), for equal means. How far apart do the means lie, measured with K?"
-    if _close(value, gaussian_kl(S, K) + 2 * shift):
+    if close(value, gaussian_kl(S, K) + 2 * shift):
         return "The term of the means is twice too large: a log density carries a factor 1/2."
-    if _close(value, gaussian_kl(S, K) + 0.5 * (m - n) @ np.linalg.solve(S, m - n)):
+    if close(value, gaussian_kl(S, K) + 0.5 * (m - n) @ np.linalg.solve(S, m - n)):
         return "The distance of the means is measured with the covariance of the one who is surprised. Which is it?"
     return f"For the test matrices it should be {expected:.4f}, yours is {float(value):.4f}."
 
@@ -54,8 +50,10 @@ def map_from_distances(function):
     ratio = np.sqrt(squared_distances(X))[0, 1:] / D[0, 1:]
     if np.allclose(ratio, ratio[0]):
         return f"The shape is right, the size is not: your map is {ratio[0]:.4g} times too large. Look for the 1/2."
-    return ("Your points do not have these distances. Square, centre rows and columns, halve, change the sign; then "
-            "eigenvectors times the roots of their eigenvalues.")
+    return (
+        "Your points do not have these distances. Square, centre rows and columns, halve, change the sign; then "
+        "eigenvectors times the roots of their eigenvalues."
+    )
 
 
 @checker("unify.3")
@@ -72,9 +70,11 @@ def retained_set(function):
         cheapest = np.sort(order[sets.kept[np.argmin(sets.divergence)]])
         if found.tolist() == cheapest.tolist():
             c = np.mean(np.delete(lam, found))
-            return (f"Of {lam.round(3).tolist()} you keep those at {found.tolist()}. The divergence would be smallest "
-                    f"there, but the noise is {c:.3f} and {lam[found].min():.3f} lies below it: what is its length "
-                    "in (3.9)?")
+            return (
+                f"Of {lam.round(3).tolist()} you keep those at {found.tolist()}. The divergence would be smallest "
+                f"there, but the noise is {c:.3f} and {lam[found].min():.3f} lies below it: what is its length "
+                "in (3.9)?"
+            )
         right = np.sort(order[:2]).tolist()
         return f"Of {lam.round(3).tolist()} the best feasible pair is at {right}, you keep {found.tolist()}."
     return None
@@ -88,11 +88,11 @@ def reversed_noise(function):
     value = np.asarray(function(lam[2:].copy()), float)
     if value.shape != (2,):
         return "Return two numbers: the noise, then the divergence."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value[0], np.mean(lam[2:])):
+    if close(value[0], np.mean(lam[2:])):
         return "The arithmetic mean belongs to KL(S || K). Here the eigenvalues stand below: sum h(c / lambda)."
-    if _close(value[0], expected[0]):
+    if close(value[0], expected[0]):
         return f"The noise is right. The divergence should be {expected[1]:.4f}, yours is {value[1]:.4f}: (3.17)."
     return f"For {lam[2:]} the noise should be {expected[0]:.4f}, yours is {value[0]:.4f}."
 
@@ -100,7 +100,7 @@ def reversed_noise(function):
 @checker("unify.5")
 def price_of_an_empty_direction(answer):
     """Nats that each bar on the floor adds to the divergence when the ridge is made ten times smaller."""
-    exact = 0.5 * np.log(10.0)          # (3.14): half the logarithm, for every direction without variance
+    exact = 0.5 * np.log(10.0)  # (3.14): half the logarithm, for every direction without variance
     value = float(answer)
     if abs(value - exact) < 0.05 * exact:
         return None
@@ -108,8 +108,10 @@ def price_of_an_empty_direction(answer):
         return "Twice too large: look at the factor in front of the logarithm in (3.14)."
     if value > 4:
         return "That is the sum over all bars that sit on the floor. Divide by their number."
-    return ("Note the divergence, make the ridge ten times smaller, note it again, and divide the growth by the number "
-            "of bars that sit on the floor.")
+    return (
+        "Note the divergence, make the ridge ten times smaller, note it again, and divide the growth by the number "
+        "of bars that sit on the floor."
+    )
 
 
 @checker("unify.6")
@@ -123,12 +125,12 @@ def preimage_step(function):
     value = np.asarray(function(Y, gamma, 0.7, y), float)
     if value.shape != y.shape:
         return f"A point of shape {y.shape} is wanted, yours has {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, gamma @ Y / gamma.sum()):
+    if close(value, gamma @ Y / gamma.sum()):
         return "Near points count more: each weight is multiplied by the kernel between y and that point."
     pull = gamma * np.exp(-0.5 * 0.7 * squared_distances(Y, y[None])[:, 0])
-    if _close(value, pull @ Y):
+    if close(value, pull @ Y):
         return "You forgot to divide by the sum of the pulls."
     return f"From (0.3, -0.2) the step should lead to {expected.round(4)}, yours leads to {value.round(4)}."
 
@@ -142,12 +144,12 @@ def different_kernels(function):
     value = function(Y, Ks)
     if np.shape(value) != ():
         return f"One number is wanted, your function returned the shape {np.shape(value)}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value - expected, 9 * np.log(2 * np.pi)):
+    if close(value - expected, 9 * np.log(2 * np.pi)):
         return "The constant -(N/2) ln 2 pi of each column is missing."
     shared = sum(multivariate_normal(cov=Ks[0]).logpdf(y) for y in Y.T)
-    if _close(value, shared):
+    if close(value, shared):
         return "You used the first covariance for all columns."
     return f"It should be {expected:.4f}, yours is {float(value):.4f}."
 
@@ -160,10 +162,10 @@ def scales_of_columns(function):
     expected, value = output_scales(Y, K), np.asarray(function(Y, K), float)
     if value.shape != expected.shape:
         return f"One scale for each of the three columns is wanted; yours has the shape {value.shape}."
-    if _close(value, expected):
+    if close(value, expected):
         return None
-    if _close(value, expected**2):
+    if close(value, expected**2):
         return "These are the squares of the scales."
-    if _close(value, 1 / expected):
+    if close(value, 1 / expected):
         return "These are the inverses: w multiplies the column."
     return f"It should be {expected.round(4)}, yours is {value.round(4)}. Set the derivative of (3.24) in ln w to zero."

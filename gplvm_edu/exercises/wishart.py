@@ -1,11 +1,22 @@
 """Checkers of chapter 4. Each compares an answer with a second way to the same number."""
+
 from functools import lru_cache
 
 import numpy as np
 
+from ..datasets import load_iris
+from ..kernels import RBF
 from ..linalg import squared_distances
-from ..wishart import distance_covariance, em_iterates, em_progress, em_step, kernel_covariance, maximum_likelihood
-from . import checker
+from ..wishart import (
+    distance_covariance,
+    em_iterates,
+    em_progress,
+    em_step,
+    kernel_covariance,
+    maximum_likelihood,
+    start_positions,
+)
+from . import checker, close
 
 
 def _kernel(seed=0, N=9, r=7):
@@ -13,11 +24,6 @@ def _kernel(seed=0, N=9, r=7):
     rng = np.random.default_rng(seed)
     F = rng.standard_normal((N, 2)) @ rng.standard_normal((2, r)) + 0.5 * rng.standard_normal((N, r)) + 1.0
     return F @ F.T
-
-
-def _close(ours, theirs, rtol=1e-6):
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=rtol, atol=1e-9)
 
 
 def _pair(answer, shapes):
@@ -41,13 +47,13 @@ def moments(function):
         return hint
     d = np.diag(Sigma)
     right = r * (Sigma**2 + np.outer(d, d))
-    if not _close(mean, r * Sigma):
+    if not close(mean, r * Sigma):
         return "The mean is not right yet: K is a sum of r terms g g', and each has the mean Sigma."
-    if _close(variance, right):
+    if close(variance, right):
         return None
-    if _close(variance, r * np.outer(d, d)):
+    if close(variance, r * np.outer(d, d)):
         return "You took g_i and g_j as independent: three products of pairs appear in E[g_i g_j g_i g_j]."
-    if _close(variance, right * r):
+    if close(variance, right * r):
         return "r independent terms are added, so variances add: a factor r, not r squared."
     return "The mean is right, the variance is not. Start from E[g_i g_i g_j g_j] = s_ii s_jj + 2 s_ij^2."
 
@@ -62,15 +68,15 @@ def positions_from_distances(function):
     if hint:
         return hint
     G = ours @ ours.T
-    if _close(noise, s2) and np.allclose(G, X @ X.T, atol=1e-8):
+    if close(noise, s2) and np.allclose(G, X @ X.T, atol=1e-8):
         return None
-    if _close(noise, s2 * 8 / 7):
+    if close(noise, s2 * 8 / 7):
         return "You averaged over N - 1 - q eigenvalues: the zero that centring makes counts too, (4.17)."
-    if _close(noise, 10 * s2):
+    if close(noise, 10 * s2):
         return "A factor N: the model wants S = HKH / N."
-    if _close(noise, 2 * s2) or _close(noise, -2 * s2):
+    if close(noise, 2 * s2) or close(noise, -2 * s2):
         return "A factor -1/2: see (4.21)."
-    if _close(noise, s2):
+    if close(noise, s2):
         return "The noise is right, the positions are not: their axes are shortened by the noise, (4.16)."
     return f"The noise should be {s2:.4f} for the test data, yours is {float(noise):.4f}."
 
@@ -84,12 +90,12 @@ def em_with_the_printed_factors(function):
     ours, noise, hint = _pair(function(9 * S, X, s2), ((9, 2), ()))
     if hint:
         return hint
-    if _close(ours, right[0]) and _close(noise, right[1]):
+    if close(ours, right[0]) and close(noise, right[1]):
         return None
-    if _close(ours, right[0]):
+    if close(ours, right[0]):
         return "X is right. In the noise, T brings one factor N and the average over the points another."
     wrong = em_step(9 * S, X, s2)
-    if _close(ours, wrong[0]):
+    if close(ours, wrong[0]):
         return "That is the error itself: T is N times S, so what is added to M^-1 X'TX must be N times larger too."
     return "X differs from (4.26). Put T = N S into it and see which factors N do not cancel."
 
@@ -103,11 +109,11 @@ def noise_of_the_contrasts(function):
     value = function(K, 2)
     if np.shape(value) != ():
         return f"One number is wanted, your function returned the shape {np.shape(value)}."
-    if _close(value, right):
+    if close(value, right):
         return None
-    if _close(value, lam[2:].sum() / (9 - 2)):
+    if close(value, lam[2:].sum() / (9 - 2)):
         return "That is (4.17), with the zero of centring among its N - q eigenvalues. How many has Q'KQ / N?"
-    if _close(value, right * 9 / 8):
+    if close(value, right * 9 / 8):
         return "Divide Q'KQ by N, as before: the scale of the model has not changed, only the space has."
     return f"For the test kernel it should be {right:.4f}, yours is {float(value):.4f}."
 
@@ -115,10 +121,6 @@ def noise_of_the_contrasts(function):
 @lru_cache
 def _iterations():
     """How many steps it takes on iris, kernel exp(-d^2 / 2), from raw PCA scores and noise 1."""
-    from ..datasets import load_iris
-    from ..kernels import RBF
-    from ..wishart import start_positions
-
     Y = load_iris().data
     S = kernel_covariance(RBF(1.0, 1.0)(Y))
     counts = np.arange(0, 1001, 10)
@@ -142,13 +144,15 @@ def finish_em_at_once(function):
     S = kernel_covariance(_kernel(5))
     X_hat, s2_hat = maximum_likelihood(S, 2)
     *_, state = em_iterates(S, 40.0 * np.random.default_rng(6).standard_normal((9, 2)), 1e-3, max_iter=400)
-    turned = 7.0 * state.latent @ np.array([[1.0, 3.0], [-2.0, 0.5]])
+    turned = 7.0 * state.X @ np.array([[1.0, 3.0], [-2.0, 0.5]])
     ours, noise, hint = _pair(function(S, turned), ((9, 2), ()))
     if hint:
         return hint
-    if not _close(noise, s2_hat, rtol=1e-5):
-        return (f"The noise should be {s2_hat:.4f}, yours is {float(noise):.4f}: the trace of S less what the subspace "
-                "explains, over N - q.")
+    if not close(noise, s2_hat, rtol=1e-5):
+        return (
+            f"The noise should be {s2_hat:.4f}, yours is {float(noise):.4f}: the trace of S less what the subspace "
+            "explains, over N - q."
+        )
     if np.allclose(ours @ ours.T, X_hat @ X_hat.T, atol=1e-5):
         return None
     return "The noise is right. Now diagonalise the small matrix Q'SQ and shorten its axes as in (4.16)."
@@ -160,28 +164,32 @@ def kernel_factor_analysis(function):
     S = kernel_covariance(_kernel(7, r=20))
     rng = np.random.default_rng(8)
     X, psi = rng.standard_normal((9, 2)), rng.uniform(0.3, 1.5, 9)
-    right = _factor_step(S, X, psi)
+    right = factor_em_step(S, X, psi)
     ours, noise, hint = _pair(function(S, X, psi), ((9, 2), (9,)))
     if hint:
         return hint
-    if _close(ours, right[0]) and _close(noise, right[1]):
+    if close(ours, right[0]) and close(noise, right[1]):
         return None
-    if _close(ours, right[0]) and _close(noise, np.full(9, right[1].mean())):
+    if close(ours, right[0]) and close(noise, np.full(9, right[1].mean())):
         return "The noise is averaged over the points: that is (4.27). Here each point keeps its own."
-    if _close(ours, right[0]):
+    if close(ours, right[0]):
         return "X is right. The new noise is the diagonal of S - X+ b S, with b = G^-1 X' Psi^-1."
-    before, after = _factor_likelihood(S, X, psi), _factor_likelihood(S, ours, np.maximum(noise, 1e-12))
-    return (f"X is not right yet: a step of EM takes the likelihood from {before:.3f} to "
-            f"{_factor_likelihood(S, *right):.3f}, yours to {after:.3f}.")
+    before, after = factor_log_likelihood(S, X, psi), factor_log_likelihood(S, ours, np.maximum(noise, 1e-12))
+    return (
+        f"X is not right yet: a step of EM takes the likelihood from {before:.3f} to "
+        f"{factor_log_likelihood(S, *right):.3f}, yours to {after:.3f}."
+    )
 
 
-def _factor_step(S, X, psi):
+def factor_em_step(S, X, psi):
+    """One EM step of kernel PCA with a noise variance psi (N,) for each point: the solution of exercise 7."""
     G = np.eye(X.shape[1]) + X.T @ (X / psi[:, None])
     b = np.linalg.solve(G, X.T / psi)
     X_new = np.linalg.solve(np.linalg.inv(G) + b @ S @ b.T, b @ S).T
     return X_new, np.diag(S - X_new @ b @ S)
 
 
-def _factor_likelihood(S, X, psi):
+def factor_log_likelihood(S, X, psi):
+    """Log likelihood a feature when each point has its own noise variance psi (N,)."""
     C = X @ X.T + np.diag(psi)
     return -0.5 * (np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, S)))

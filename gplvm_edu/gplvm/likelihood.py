@@ -1,10 +1,19 @@
 """The GP-LVM's objective and its gradient: one Cholesky factor, one inverse, two lines of algebra."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
-from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
+from ..linalg import (
+    cholesky_with_jitter,
+    inverse_from_cholesky,
+    log_determinant,
+    solve_cholesky,
+    unit_gaussian_log_density,
+)
+from ..optimise import minimise
 
 
 class Factorised(NamedTuple):
@@ -18,13 +27,13 @@ class Factorised(NamedTuple):
     jitter: float
 
 
-def factorise(Y, K):
+def factorise(Y, K) -> Factorised:
     """Cholesky factor of K, and K^-1 Y from it; everything else follows. Chapter 5, equation (5.3)."""
     L, jitter = cholesky_with_jitter(K, clean=False)
-    return Factorised(L, solve_cholesky(L, Y), jitter)                           # (5.3)
+    return Factorised(L, solve_cholesky(L, Y), jitter)  # (5.3)
 
 
-def log_likelihood(Y, K, factor=None):
+def log_likelihood(Y, K, factor=None) -> float:
     r"""Log likelihood of D independent outputs, each a draw from the Gaussian process with covariance K.
 
     .. math:: L = -\tfrac{DN}{2} \ln 2\pi - \tfrac D2 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
@@ -38,10 +47,6 @@ def log_likelihood(Y, K, factor=None):
     factor : Factorised or None
         What `factorise` returned for the same Y and K, if it is there already.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Costs O(N^3 / 3 + N^2 D). Chapter 5, equation (5.2); Lawrence (2005), equation (6).
@@ -53,10 +58,10 @@ def log_likelihood(Y, K, factor=None):
     """
     N, D = Y.shape
     L, A, _ = factorise(Y, K) if factor is None else factor
-    return float(-0.5 * (D * N * np.log(2 * np.pi) + D * log_determinant(L) + np.sum(A * Y)))    # (5.2)
+    return float(-0.5 * (D * N * np.log(2 * np.pi) + D * log_determinant(L) + np.sum(A * Y)))  # (5.2)
 
 
-def kernel_matrix_gradient(factor):
+def kernel_matrix_gradient(factor) -> np.ndarray:
     r"""Gradient of the log likelihood with respect to the kernel matrix.
 
     .. math:: \frac{\partial L}{\partial K} = \tfrac12 \left( K^{-1} Y Y^\top K^{-1} - D K^{-1} \right)
@@ -74,11 +79,11 @@ def kernel_matrix_gradient(factor):
     """
     L, A, _ = factor
     half_D = 0.5 * A.shape[1]
-    G = dgemm(0.5, A, A, beta=-half_D, c=inverse_from_cholesky(L), trans_b=True, overwrite_c=True)       # (5.4)
-    return G.T                                       # the same numbers, in the order of memory that numpy likes
+    G = dgemm(0.5, A, A, beta=-half_D, c=inverse_from_cholesky(L), trans_b=True, overwrite_c=True)  # (5.4)
+    return G.T  # the same numbers, in the order of memory that numpy likes
 
 
-def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0):
+def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[float, np.ndarray, np.ndarray]:
     r"""The objective of the GP-LVM, and its gradients in the latent positions and in the kernel's parameters.
 
     .. math:: L(X, \theta) \; \big[ - \tfrac12 \|X\|^2 - \tfrac{Nq}{2} \ln 2\pi \big]
@@ -113,33 +118,35 @@ def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0):
     """
     K = kernel(X)
     if jitter:
-        K.flat[::len(K) + 1] += jitter
+        K.flat[:: len(K) + 1] += jitter
     factor = factorise(Y, K)
-    value = log_likelihood(Y, K, factor)                                         # (5.2)
-    del K                                            # at most four N x N arrays at any time
-    dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor), X)             # (5.5)
+    value = log_likelihood(Y, K, factor)  # (5.2)
+    del K  # at most four N x N arrays at any time
+    dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor), X)  # (5.5)
     if latent_prior == "gaussian":
-        value -= 0.5 * np.sum(X**2) + 0.5 * X.size * np.log(2 * np.pi)           # (5.6)
-        dX = dX - X                                                              # (5.6)
+        value += unit_gaussian_log_density(X)  # (5.6)
+        dX = dX - X  # (5.6)
     return float(value), dX, dtheta
 
 
-class State(NamedTuple):
-    """One iterate of a fit: latent positions, the kernel's theta, the objective, evaluations so far."""
+class GPLVMState(NamedTuple):
+    """One iterate of a fit: latent positions, the kernel's theta, the objective, evaluations so far, why it ended."""
 
     X: np.ndarray
     theta: np.ndarray
     value: float
     n_evaluations: int
+    stopped: str = ""
 
 
-def gplvm_iterates(Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4):
-    """Generator of `State`: climb the objective from X and the kernel's parameters, the start included.
+def gplvm_iterates(
+    Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4
+) -> Iterator[GPLVMState]:
+    """Generator of `GPLVMState`: maximise the objective from X and the kernel's parameters, the start included.
 
     Notes
     -----
-    The kernel passed in is not changed. A trial step at which K can't be factorised counts as a step too long.
-    Chapter 5, equations (5.4) to (5.6).
+    The kernel passed in is not changed. Chapter 5, equations (5.4) to (5.6).
 
     Examples
     --------
@@ -149,21 +156,13 @@ def gplvm_iterates(Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=10
     >>> states[-1].value > states[0].value
     True
     """
-    from ..optimise import minimise
-
     kernel, (N, q) = kernel.copy(), X.shape
-    worst = [0.0]
 
     def value_and_gradient(x):
-        kernel.theta = x[N * q:]
-        try:
-            value, dX, dtheta = value_and_gradients(Y, x[:N * q].reshape(N, q), kernel, latent_prior, jitter)
-        except np.linalg.LinAlgError:
-            return worst[0] + 1e6 * (1.0 + abs(worst[0])), np.zeros_like(x)
-        worst[0] = max(worst[0], -value)
-        return -value, -np.concatenate([dX.ravel(), dtheta])                     # (5.5), (5.6)
+        kernel.theta = x[N * q :]
+        value, dX, dtheta = value_and_gradients(Y, x[: N * q].reshape(N, q), kernel, latent_prior, jitter)
+        return -value, -np.concatenate([dX.ravel(), dtheta])  # (5.5), (5.6)
 
     start = np.concatenate([X.ravel(), kernel.theta])
-    for iterate in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
-        x = iterate.x
-        yield State(x[:N * q].reshape(N, q), x[N * q:], -iterate.value, iterate.n_evaluations)
+    for it in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
+        yield GPLVMState(it.x[: N * q].reshape(N, q), it.x[N * q :], -it.value, it.n_evaluations, it.stopped)

@@ -3,37 +3,38 @@
 Matrices over nodes and points are (K, N), one column a point: sums over nodes then run along memory. NaN in Y
 means "not observed"; such entries are integrated out.
 """
+
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
-from ..linalg import solve_cholesky
+from ..linalg import has_gaps, solve_cholesky
 
 
-class State(NamedTuple):
-    """One iterate: weights (D, M), noise precision, objective, log likelihood (or bound), passes over the data."""
+class GTMState(NamedTuple):
+    """One iterate: weights (D, M), noise precision, objective, log likelihood (or bound), passes over the data.
+
+    `stopped` says on the last one why it is the last. `place` is set by an estimator, to find X when it is asked for.
+    """
 
     weights: np.ndarray
     precision: float
     value: float
     log_likelihood: float
     sweeps: float
+    stopped: str = ""
+    place: Callable | None = None
+
+    @property
+    def X(self):
+        """Posterior means of the training rows, (N, q), as much work as an E-step; None without an estimator."""
+        return None if self.place is None else self.place(self)
 
 
-def has_gaps(Y):
-    """Whether Y has NaN: one pass without a temporary array, since a sum of squares with NaN is NaN, equation (9.18).
-
-    Examples
-    --------
-    >>> has_gaps(np.eye(2)), has_gaps(np.array([[1.0, np.nan]]))
-    (False, True)
-    """
-    return bool(np.isnan(np.vdot(Y, Y)))                                         # (9.18)
-
-
-def log_densities(Y, means, precision):
-    r"""ln p(y_n | node i) of the isotropic Gaussian around every node's image, for every point.
+def log_densities(Y, means, precision) -> np.ndarray:
+    r"""ln p(y_n | node i) of the isotropic Gaussian around every node's image, for every point; (K, N).
 
     .. math:: \ln p(y_n \mid i) = \tfrac{D_n}2 \ln \tfrac\beta{2\pi} - \tfrac\beta2 \sum_{d \in O_n} (y_{nd} - m_{id})^2
 
@@ -44,10 +45,6 @@ def log_densities(Y, means, precision):
     means : ndarray (K, D)
         The images m_i of the nodes.
     precision : float
-
-    Returns
-    -------
-    ndarray (K, N)
 
     Notes
     -----
@@ -65,14 +62,14 @@ def log_densities(Y, means, precision):
     m2, O, D = np.sum(m**2, axis=1, keepdims=True), np.ones((len(Y), 1)), Y.shape[1]
     if has_gaps(Y):
         m2, O = m**2, ~np.isnan(Y)
-        Y, D = np.where(O, Y, 0.0), O.sum(axis=1)                                # (9.18)
+        Y, D = np.where(O, Y, 0.0), O.sum(axis=1)  # (9.18)
     y2 = np.einsum("nd,nd->n", Y, Y)
-    constant = 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * y2            # (N,)
+    constant = 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * y2  # (N,)
     left = np.hstack([beta * m, -0.5 * beta * m2, np.ones((len(m), 1))])
-    return left @ np.hstack([Y, O, constant[:, None]]).T                         # (9.5)  (K, N)
+    return left @ np.hstack([Y, O, constant[:, None]]).T  # (9.5)  (K, N)
 
 
-def responsibilities(log_p, overwrite=False):
+def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
     r"""Posterior of the node given each point, and the log density of each point, all nodes equally likely.
 
     .. math:: R_{in} = \frac{p(y_n \mid i)}{\sum_j p(y_n \mid j)}, \qquad
@@ -102,16 +99,16 @@ def responsibilities(log_p, overwrite=False):
     >>> R.ravel(), log_density
     (array([0.5, 0.5]), array([-1000.]))
     """
-    largest = log_p.max(axis=0)                                                  # (N,)
+    largest = log_p.max(axis=0)  # (N,)
     R = np.subtract(log_p, largest, out=log_p if overwrite else None)
-    np.maximum(R, -600.0, out=R)                                                 # below: denormal, slow
+    np.maximum(R, -600.0, out=R)  # below: denormal, slow
     np.exp(R, out=R)
     total = R.sum(axis=0)
-    R *= 1.0 / total                                                             # (9.7)  (K, N)
-    return R, largest + np.log(total) - np.log(len(R))                           # (9.6)
+    R *= 1.0 / total  # (9.7)  (K, N)
+    return R, largest + np.log(total) - np.log(len(R))  # (9.6)
 
 
-def weighted_sums(R, Y):
+def weighted_sums(R, Y) -> tuple[np.ndarray, np.ndarray]:
     r"""What the M-step needs to know of the data: how much of it each node holds, and its sum there.
 
     .. math:: G_{id} = \sum_{n: d \in O_n} R_{in}, \qquad (RY)_{id} = \sum_{n: d \in O_n} R_{in}\, y_{nd}
@@ -134,12 +131,12 @@ def weighted_sums(R, Y):
     """
     if has_gaps(Y):
         O = ~np.isnan(Y)
-        return R @ O, R @ np.where(O, Y, 0.0)                                    # (9.19)
-    return R.sum(axis=1, keepdims=True), R @ Y                                   # (9.11)
+        return R @ O, R @ np.where(O, Y, 0.0)  # (9.19)
+    return R.sum(axis=1, keepdims=True), R @ Y  # (9.11)
 
 
-def solve_weights(Phi, counts, sums, ridge=0.0):
-    r"""The weights of the sheet: a regression of the data on the basis, each node weighted by what it holds.
+def solve_weights(Phi, counts, sums, ridge=0.0) -> np.ndarray:
+    r"""The weights (D, M) of the sheet: a regression of the data on the basis, each node weighted by what it holds.
 
     .. math:: (\Phi^\top G \Phi + \tfrac\alpha\beta I)\, W^\top = \Phi^\top R Y
 
@@ -153,10 +150,6 @@ def solve_weights(Phi, counts, sums, ridge=0.0):
     ridge : float
         alpha / beta, with the beta of the E-step.
 
-    Returns
-    -------
-    ndarray (D, M)
-
     Notes
     -----
     Costs O(K M^2 + M^3 + M^2 D), with gaps D times the first two. Chapter 9, equations (9.12) and (9.19); Bishop,
@@ -167,12 +160,12 @@ def solve_weights(Phi, counts, sums, ridge=0.0):
     >>> solve_weights(np.eye(2), np.array([[2.0], [4.0]]), np.array([[2.0], [8.0]]))
     array([[1., 2.]])
     """
-    B, M = Phi.T @ sums, Phi.shape[1]                                            # (M, D)
+    B, M = Phi.T @ sums, Phi.shape[1]  # (M, D)
     W = np.empty((sums.shape[1], M))
     for d, g in enumerate(counts.T):
         A = Phi.T @ (g[:, None] * Phi)
-        A.flat[::M + 1] += ridge                                                 # (9.12)  (M, M)
-        rows = slice(None) if counts.shape[1] == 1 else slice(d, d + 1)          # (9.19)
+        A.flat[:: M + 1] += ridge  # (9.12)  (M, M)
+        rows = slice(None) if counts.shape[1] == 1 else slice(d, d + 1)  # (9.19)
         W[rows] = solve_cholesky(_factor(A, ridge), B[:, rows]).T
     return W
 
@@ -185,12 +178,12 @@ def _factor(A, ridge):
         raise ValueError(
             f"The M-step's {len(A)} x {len(A)} system is singular (reciprocal condition {rcond:.1g}, ridge alpha / "
             f"beta = {ridge:.3g}): the nodes that hold data do not determine {len(A)} weights. Give alpha a value "
-            "above 0 (or a larger one), or use fewer basis functions; chapter 9, \"Break it\"."
+            'above 0 (or a larger one), or use fewer basis functions; chapter 9, "Break it".'
         )
     return L
 
 
-def squared_error(squares, means, counts, sums):
+def squared_error(squares, means, counts, sums) -> float:
     r"""Sum over points, nodes and observed entries of R (y - m)^2, from the sums of the E-step alone.
 
     .. math:: \sum_{in} R_{in} \|y_n - m_i\|^2
@@ -216,10 +209,10 @@ def squared_error(squares, means, counts, sums):
     6.0
     """
     m = means
-    return float(squares - 2.0 * np.sum(m * sums) + np.sum(counts * m**2))       # (9.14)
+    return float(squares - 2.0 * np.sum(m * sums) + np.sum(counts * m**2))  # (9.14)
 
 
-def observed_squares(Y):
+def observed_squares(Y) -> tuple[float, int]:
     """Sum of the squares of the observed entries, and how many there are: the constants of equation (9.14).
 
     Examples
@@ -229,10 +222,10 @@ def observed_squares(Y):
     """
     if has_gaps(Y):
         return float(np.nansum(Y**2)), int(np.count_nonzero(~np.isnan(Y)))
-    return float(np.vdot(Y, Y)), Y.size                                          # (9.14)
+    return float(np.vdot(Y, Y)), Y.size  # (9.14)
 
 
-def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0):
+def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0) -> tuple[np.ndarray, float]:
     """Weights by (9.12) with the old precision, then the precision by (9.13): returns (weights, precision).
 
     Notes
@@ -246,21 +239,23 @@ def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0):
     (array([[1.]]), 1.0)
     """
     counts, sums = weighted_sums(R, Y)
-    W = solve_weights(Phi, counts, sums, alpha / precision)                      # (9.12)
+    W = solve_weights(Phi, counts, sums, alpha / precision)  # (9.12)
     squares, n_entries = observed_squares(Y)
     error = squared_error(squares, Phi @ W.T, counts, sums)
-    return W, float(1.0 / max(error / n_entries, noise_floor))                   # (9.13)
+    return W, float(1.0 / max(error / n_entries, noise_floor))  # (9.13)
 
 
-def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor=0.0):
-    """Generator of `State`, the start included; the penalised log likelihood never falls.
+def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor=0.0) -> Iterator[GTMState]:
+    """Generator of `GTMState`, the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
     Y : ndarray (N, D)
         Centred; NaN where nothing was observed.
     Phi : ndarray (K, M)
-    weights : ndarray (D, M); precision : float
+    weights : ndarray (D, M)
+        Where to start.
+    precision : float
         Where to start.
     alpha : float
         Precision of the Gaussian prior on each weight.
@@ -282,15 +277,15 @@ def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor
     """
     W, beta = weights, precision
     for iteration in range(max_iter + 1):
-        log_p = log_densities(Y, Phi @ W.T, beta)                                # (9.5)
-        R, log_density = responsibilities(log_p, overwrite=True)                 # (9.7)
+        log_p = log_densities(Y, Phi @ W.T, beta)  # (9.5)
+        R, log_density = responsibilities(log_p, overwrite=True)  # (9.7)
         L, penalty = float(np.sum(log_density)), 0.5 * alpha * float(np.sum(W**2))
-        yield State(W, beta, L - penalty, L, float(iteration))                   # (9.8)
+        yield GTMState(W, beta, L - penalty, L, float(iteration))  # (9.8)
         if iteration < max_iter:
-            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)                # (9.12), (9.13)
+            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
 
 
-def posterior_means(R, X):
+def posterior_means(R, X) -> np.ndarray:
     """Where each point lies on average over its nodes, (N, q), equation (9.15).
 
     Examples
@@ -299,10 +294,10 @@ def posterior_means(R, X):
     array([[0.],
            [1.]])
     """
-    return R.T @ X                                                               # (9.15)
+    return R.T @ X  # (9.15)
 
 
-def posterior_modes(R, X):
+def posterior_modes(R, X) -> np.ndarray:
     """The node that takes most responsibility for each point, (N, q), equation (9.16).
 
     Examples
@@ -311,4 +306,4 @@ def posterior_modes(R, X):
     array([[-1.],
            [ 1.]])
     """
-    return X[np.argmax(R, axis=0)]                                               # (9.16)
+    return X[np.argmax(R, axis=0)]  # (9.16)

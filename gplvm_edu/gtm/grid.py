@@ -1,15 +1,16 @@
 """The latent side of the GTM: a grid of nodes, the basis functions over it, and the sheet that PCA starts with."""
+
 from typing import NamedTuple
 
 import numpy as np
 
-from ..linalg import squared_distances
+from ..linalg import eigenpairs, squared_distances
 
 TERMS = ("linear", "bias", "none")
 
 
 class Basis(NamedTuple):
-    """Bells over the latent space: centres (n, q), one width for each dimension (q,), and what stands beside them.
+    """Gaussian functions of the latent point: centres (n, q), one width a dimension (q,), and what stands beside them.
 
     `terms` is "linear" (a constant and the q coordinates), "bias" (the constant alone) or "none".
     """
@@ -19,14 +20,14 @@ class Basis(NamedTuple):
     terms: str = "linear"
 
     @property
-    def size(self):
+    def size(self) -> int:
         """M, the number of functions."""
         n, q = self.centres.shape
         return n + {"linear": 1 + q, "bias": 1, "none": 0}[self.terms]
 
 
-def latent_grid(shape):
-    r"""Nodes of a regular grid over the square (line, cube) from -1 to 1.
+def latent_grid(shape) -> np.ndarray:
+    r"""Nodes of a regular grid over the square (line, cube) from -1 to 1, equation (9.1).
 
     .. math:: x_i \in \{-1, \dots, 1\}^q, \qquad i = 1, \dots, K
 
@@ -40,10 +41,6 @@ def latent_grid(shape):
     ndarray (K, q)
         The last dimension runs fastest.
 
-    Notes
-    -----
-    Chapter 9, equation (9.1).
-
     Examples
     --------
     >>> latent_grid((3,)).ravel()
@@ -52,10 +49,10 @@ def latent_grid(shape):
     (225, 2)
     """
     axes = [np.linspace(-1.0, 1.0, n) if n > 1 else np.zeros(1) for n in shape]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))       # (9.1)  (K, q)
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))  # (9.1)  (K, q)
 
 
-def grid_spacing(shape):
+def grid_spacing(shape) -> np.ndarray:
     """Distance between neighbours along each dimension of `latent_grid`, (q,), equation (9.1); 2 for a single node.
 
     Examples
@@ -63,22 +60,22 @@ def grid_spacing(shape):
     >>> grid_spacing((5, 1))
     array([0.5, 2. ])
     """
-    return 2.0 / np.maximum(np.asarray(shape) - 1, 1)                            # (9.1)
+    return 2.0 / np.maximum(np.asarray(shape) - 1, 1)  # (9.1)
 
 
-def make_basis(shape, width=1.0, terms="linear"):
-    """A regular grid of Gaussian bells, `width` times the distance of their centres wide, equation (9.2).
+def make_basis(shape, width=1.0, terms="linear") -> Basis:
+    """A regular grid of Gaussian functions, `width` times the distance of their centres wide, equation (9.2).
 
     Examples
     --------
     >>> make_basis((4, 4)).size, make_basis((4, 4), terms="none").size
     (19, 16)
     """
-    return Basis(latent_grid(shape), width * grid_spacing(shape), terms)         # (9.2)
+    return Basis(latent_grid(shape), width * grid_spacing(shape), terms)  # (9.2)
 
 
-def basis_functions(X, basis):
-    r"""Every basis function at every latent point.
+def basis_functions(X, basis) -> np.ndarray:
+    r"""Every basis function at every latent point, (K, M).
 
     .. math:: \phi_j(x) = e^{-\frac12 \sum_l (x_l - c_{jl})^2 / \sigma_l^2}, \quad\text{and then } 1,\ x_1, \dots, x_q
 
@@ -87,26 +84,22 @@ def basis_functions(X, basis):
     X : ndarray (K, q)
     basis : Basis
 
-    Returns
-    -------
-    ndarray (K, M)
-
     Notes
     -----
     Costs O(K M q). Chapter 9, equation (9.2).
 
     Examples
     --------
-    >>> basis_functions(np.array([[0.5]]), make_basis((2,), width=0.5)).round(3)      # two bells, 1 and x
+    >>> basis_functions(np.array([[0.5]]), make_basis((2,), width=0.5)).round(3)      # two Gaussians, 1, x
     array([[0.325, 0.882, 1.   , 0.5  ]])
     """
     C, sigma, terms = basis
-    bells, one = np.exp(-0.5 * squared_distances(X / sigma, C / sigma)), np.ones((len(X), 1))
+    gaussians, one = np.exp(-0.5 * squared_distances(X / sigma, C / sigma)), np.ones((len(X), 1))
     beside = {"linear": [one, X], "bias": [one], "none": []}[terms]
-    return np.hstack([bells, *beside])                                           # (9.2)  (K, M)
+    return np.hstack([gaussians, *beside])  # (9.2)  (K, M)
 
 
-def basis_derivatives(X, basis):
+def basis_derivatives(X, basis) -> np.ndarray:
     r"""Derivative of every basis function in each latent direction.
 
     .. math:: \frac{\partial \phi_j}{\partial x_l} = -\frac{x_l - c_{jl}}{\sigma_l^2}\, \phi_j(x);
@@ -135,13 +128,13 @@ def basis_derivatives(X, basis):
     Phi, (K, q), n = basis_functions(X, basis), X.shape, len(C)
     slopes = np.zeros((q, K, Phi.shape[1]))
     for l in range(q):
-        slopes[l, :, :n] = -(X[:, l:l + 1] - C[:, l]) / sigma[l] ** 2 * Phi[:, :n]           # (9.3)
+        slopes[l, :, :n] = -(X[:, l : l + 1] - C[:, l]) / sigma[l] ** 2 * Phi[:, :n]  # (9.3)
         if basis.terms == "linear":
             slopes[l, :, n + 1 + l] = 1.0
     return slopes
 
 
-def principal_sheet(Y, X, Phi, spacing):
+def principal_sheet(Y, X, Phi, spacing) -> tuple[np.ndarray, float]:
     r"""Weights and precision to start from: the grid laid out in the plane of the first q principal axes.
 
     .. math:: m_i = \sum_{l=1}^q \sqrt{\lambda_l}\, \tilde x_{il} v_l, \qquad
@@ -180,13 +173,11 @@ def principal_sheet(Y, X, Phi, spacing):
     """
     Y = np.nan_to_num(Y)
     (N, D), q = Y.shape, X.shape[1]
-    lam, V = np.linalg.eigh(Y.T @ Y / N)
-    lam, V = np.maximum(lam[::-1], 0.0), V[:, ::-1]
-    V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(D)] < 0, -1.0, 1.0)
-    lam, axes = np.concatenate([lam, np.zeros(q + 1)]), np.hstack([V, np.zeros((D, q))])[:, :q]
+    lam, V = eigenpairs(Y.T @ Y / N)
+    lam, axes = np.concatenate([np.maximum(lam, 0.0), np.zeros(q + 1)]), np.hstack([V, np.zeros((D, q))])[:, :q]
     deviation = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    m = X / deviation * np.sqrt(lam[:q]) @ axes.T                                # (9.9)  (K, D)
-    W = np.linalg.lstsq(Phi, m, rcond=None)[0].T                                 # (D, M)
+    m = X / deviation * np.sqrt(lam[:q]) @ axes.T  # (9.9)  (K, D)
+    W = np.linalg.lstsq(Phi, m, rcond=None)[0].T  # (D, M)
     apart = np.max(spacing / deviation * np.sqrt(lam[:q]))
-    variance = max(lam[q], (0.5 * apart) ** 2)                                   # (9.10)
+    variance = max(lam[q], (0.5 * apart) ** 2)  # (9.10)
     return W, 1.0 / variance if variance > 0 else np.inf

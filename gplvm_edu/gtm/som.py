@@ -1,21 +1,37 @@
 """The self-organising map beside the GTM: hard winners, a neighbourhood that shrinks, and no objective."""
-from typing import NamedTuple
+
+from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
 
+from .. import checks
 from ..linalg import squared_distances
+from .em import posterior_modes
+from .grid import grid_spacing, principal_sheet
+from .model import GridModel, check_grid
+
+ONLY_PROTOTYPES = (
+    "a SOM has prototypes at its nodes and nothing between them (smoother_jacobians, chapter 10, is one way to fill in)"
+)
+NO_DENSITY = 'a SOM has no noise model and hence no density (chapter 9, "The self-organising map beside it")'
 
 
 class SOMState(NamedTuple):
-    """One iterate: prototypes (K, D), the width used to make them, minus the mean squared quantisation error."""
+    """One iterate: prototypes (K, D), the width used to make them, minus the mean squared quantisation error.
+
+    X (N, q) holds the winners' nodes; `stopped` is "schedule" when the last width is done.
+    """
 
     prototypes: np.ndarray
     width: float
     value: float
+    X: np.ndarray
+    stopped: str = ""
 
 
-def winners(Y, prototypes):
+def winners(Y, prototypes) -> tuple[np.ndarray, np.ndarray]:
     r"""One-hot responsibilities: the nearest prototype takes all of a point, the first among equals.
 
     .. math:: R_{in} = 1 \text{ if } i = \arg\min_j \|y_n - m_j\|^2, \text{ else } 0
@@ -36,15 +52,15 @@ def winners(Y, prototypes):
     array([[1., 0.],
            [0., 1.]])
     """
-    distances = squared_distances(prototypes, Y)                                 # (K, N)
+    distances = squared_distances(prototypes, Y)  # (K, N)
     best = np.argmin(distances, axis=0)
     R = np.zeros_like(distances)
-    R[best, np.arange(len(Y))] = 1.0                                             # (9.23)
+    R[best, np.arange(len(Y))] = 1.0  # (9.23)
     return R, distances[best, np.arange(len(Y))]
 
 
-def neighbourhood_smoother(X, counts, width):
-    r"""The SOM's matrix H, from the means of the data at the nodes to the new prototypes; its rows sum to one.
+def neighbourhood_smoother(X, counts, width) -> np.ndarray:
+    r"""The SOM's matrix H (K, K), from means of the data at the nodes to the new prototypes; its rows sum to one.
 
     .. math:: H_{ij} = \frac{h_{ij} G_j}{\sum_k h_{ik} G_k}, \qquad h_{ij} = e^{-\|x_i - x_j\|^2 / 2 s^2}
 
@@ -56,10 +72,6 @@ def neighbourhood_smoother(X, counts, width):
         Points that each node has won.
     width : float
         s, in the units of the grid.
-
-    Returns
-    -------
-    ndarray (K, K)
 
     Notes
     -----
@@ -73,13 +85,13 @@ def neighbourhood_smoother(X, counts, width):
     """
     distances = squared_distances(X)
     G = np.asarray(counts, dtype=float)
-    held = np.where(G > 0, distances, np.inf).min(axis=1, keepdims=True)         # from the nearest node that won
+    held = np.where(G > 0, distances, np.inf).min(axis=1, keepdims=True)  # from the nearest node that won
     h = np.exp(-0.5 * (distances - held) / width**2, where=G > 0, out=np.zeros_like(distances)) * G
-    return h / h.sum(axis=1, keepdims=True)                                      # (9.24)
+    return h / h.sum(axis=1, keepdims=True)  # (9.24)
 
 
-def process_smoother(prior, counts, precision):
-    r"""The GTM's matrix in the same place, when the sheet has a Gaussian process prior with covariance B.
+def process_smoother(prior, counts, precision) -> np.ndarray:
+    r"""The GTM's matrix (K, K) in the same place, when the sheet is a Gaussian process with covariance B.
 
     .. math:: S = (G + \tfrac1\beta B^{-1})^{-1} G
                 = B G^{\frac12} (\tfrac1\beta I + G^{\frac12} B G^{\frac12})^{-1} G^{\frac12}
@@ -91,10 +103,6 @@ def process_smoother(prior, counts, precision):
     counts : ndarray (K,)
         Diagonal of G; zeros are allowed.
     precision : float
-
-    Returns
-    -------
-    ndarray (K, K)
 
     Notes
     -----
@@ -108,11 +116,11 @@ def process_smoother(prior, counts, precision):
     """
     B, g, K = prior, np.sqrt(np.asarray(counts, dtype=float)), len(prior)
     A = g[:, None] * B * g
-    A.flat[::K + 1] += 1.0 / precision
-    return (B * g) @ linalg.solve(A, np.diag(g), assume_a="pos")                 # (9.25)
+    A.flat[:: K + 1] += 1.0 / precision
+    return (B * g) @ linalg.solve(A, np.diag(g), assume_a="pos")  # (9.25)
 
 
-def som_iterates(Y, X, prototypes, widths):
+def som_iterates(Y, X, prototypes, widths) -> Iterator[SOMState]:
     """Generator of `SOMState`: for each width, winners, their means, and the neighbourhood's average of those.
 
     Notes
@@ -129,10 +137,100 @@ def som_iterates(Y, X, prototypes, widths):
     """
     m = prototypes
     R, distances = winners(Y, m)
-    yield SOMState(m, np.inf, -float(np.mean(distances)))
-    for width in widths:
+    yield SOMState(m, np.inf, -float(np.mean(distances)), posterior_modes(R, X), "" if len(widths) else "schedule")
+    for step, width in enumerate(widths, start=1):
         G = R.sum(axis=1)
-        z = R @ Y / np.maximum(G, 1.0)[:, None]                                  # means at the nodes  (K, D)
-        m = neighbourhood_smoother(X, G, width) @ z                              # (9.24)
-        R, distances = winners(Y, m)                                             # (9.23)
-        yield SOMState(m, float(width), -float(np.mean(distances)))
+        z = R @ Y / np.maximum(G, 1.0)[:, None]  # means at the nodes  (K, D)
+        m = neighbourhood_smoother(X, G, width) @ z  # (9.24)
+        R, distances = winners(Y, m)  # (9.23)
+        yield SOMState(
+            m,
+            float(width),
+            -float(np.mean(distances)),
+            posterior_modes(R, X),
+            "schedule" if step == len(widths) else "",
+        )
+
+
+class BatchSOM(GridModel):
+    """Self-organising map, batch version: winners, their means, and averages over a shrinking neighbourhood.
+
+    Parameters
+    ----------
+    grid : tuple of int, default (15, 15)
+    start_width, end_width : float
+        Width of the neighbourhood in the first and the last pass (geometric in between); the grid runs from -1 to 1.
+        `end_width` None: the distance of neighbouring nodes.
+    max_iter : int
+        Passes over the data.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray (K, D); nodes_ : ndarray (K, q)
+    embedding_ : ndarray (N, q)
+        The winner's node, for each training point.
+    history_ : ndarray
+        Minus the mean squared distance to the winner. It may fall: a SOM has no objective (chapter 9).
+
+    Examples
+    --------
+    >>> t = np.linspace(-2, 2, 60)
+    >>> model = BatchSOM(grid=(20,)).fit(np.column_stack([t, np.sin(2 * t)]))
+    >>> bool((np.diff(model.embedding_[:, 0]) >= 0).all())                       # the order along the curve
+    True
+    """
+
+    why_not = {
+        "place": ONLY_PROTOTYPES,
+        "jacobian": ONLY_PROTOTYPES,
+        "log_precision": NO_DENSITY,
+        "sample": NO_DENSITY,
+        "score_samples": NO_DENSITY,
+        "score": NO_DENSITY,
+        "reconstruct": "a SOM has winners, found by distances over all columns, and no posterior",
+        "impute": "a SOM finds winners by distances over all columns",
+    }
+
+    def __init__(
+        self,
+        grid: tuple[int, ...] = (15, 15),
+        start_width: float = 1.0,
+        end_width: float | None = None,
+        max_iter: int = 50,
+    ):
+        self.grid = grid
+        self.start_width = start_width
+        self.end_width = end_width
+        self.max_iter = max_iter
+
+    def iterates(self, Y) -> Iterator[SOMState]:
+        """Prepare the fit and yield its states one by one: from the plane of PCA, while the neighbourhood shrinks."""
+        Y = self.check_data(Y)
+        spacing = grid_spacing(check_grid("grid", self.grid))
+        end = float(np.max(spacing)) if self.end_width is None else checks.positive("end_width", self.end_width)
+        checks.positive("start_width", self.start_width)
+        checks.whole_number("max_iter", self.max_iter, at_least=0)
+        Yc = self.prepare(Y)
+        plane = np.hstack([np.ones((len(self.nodes_), 1)), self.nodes_])
+        W, _ = principal_sheet(Yc, self.nodes_, plane, spacing)
+        widths = np.geomspace(max(self.start_width, end), end, self.max_iter)
+        yield from som_iterates(Yc, self.nodes_, plane @ W.T, widths)
+
+    def set_state(self, state) -> Self:
+        """Make the estimator that of one iterate."""
+        self.prototypes_, self.embedding_ = state.prototypes + self.mean_, state.X
+        return self
+
+    def transform(self, Y) -> np.ndarray:
+        """The node whose prototype is nearest to each row; (N, q)."""
+        Yc = self.check_data(Y, reset=False) - self.mean_
+        return posterior_modes(winners(Yc, self.prototypes_ - self.mean_)[0], self.nodes_)
+
+    def inverse_transform(self, X, return_std=False, noise=False) -> np.ndarray:
+        """The prototype of the node nearest to each latent point: a SOM has no sheet between its nodes; (M, D).
+
+        Where other models know a deviation, it has none, and says so.
+        """
+        if return_std or noise:
+            raise TypeError(f"{type(self).__name__} has no deviations: {NO_DENSITY}.")
+        return posterior_modes(winners(self.check_latent(X), self.nodes_)[0], self.prototypes_)

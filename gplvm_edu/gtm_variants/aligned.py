@@ -1,162 +1,49 @@
-"""Noise that lies along the sheet: covariances built from tangents, their inverses by rank-one updates."""
+"""Noise that lies along the sheet: its own re-estimation, EM that may fall, the map and the estimator."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from .. import checks
+from ..base import Reconstruction, check_is_fitted
 from ..gtm import (
-    State,
-    basis_derivatives,
+    GTM,
+    GTMState,
+    SheetMap,
     basis_functions,
-    log_densities,
+    grid_spacing,
     m_step,
     responsibilities,
     solve_weights,
+    weighted_moments,
     weighted_sums,
 )
-from ..linalg import squared_distances
+from ..linalg import gap_patterns, squared_distances
+from .tangents import aligned_log_densities, aligned_moments, rank_one_inverses, tangent_deviations
 
 NOISE_UPDATES = ("exact", "paper")
-
-
-def tangent_deviations(X, basis, weights, spacing, spread=0.5):
-    r"""The tangents of the sheet at every node, each as long as `spread` steps of the grid are in data space.
-
-    .. math:: v_{il} = \kappa\, \delta_l\, \frac{\partial y}{\partial x_l}(x_i) = \kappa\, \delta_l\, W \psi_l(x_i)
-
-    Parameters
-    ----------
-    X : ndarray (K, q)
-        Nodes.
-    basis : Basis
-    weights : ndarray (D, M)
-    spacing : ndarray (q,)
-        delta, the distance of neighbouring nodes in each latent dimension.
-    spread : float
-        kappa: how many steps of the grid one standard deviation along the sheet covers.
-
-    Returns
-    -------
-    ndarray (K, q, D)
-
-    Notes
-    -----
-    Costs O(K M D q). Chapter 10, equation (10.2); Bishop, Svensén and Williams (1998), equation (15), with eta the
-    SQUARE of the spacing (their text says the spacing, and then the units of x would matter).
-
-    Examples
-    --------
-    >>> from gplvm_edu.gtm import make_basis
-    >>> line = make_basis((2,), terms="linear")                                  # two bells, 1 and x
-    >>> W = np.array([[0.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 4.0]])               # y = (3 x, 4 x)
-    >>> tangent_deviations(np.zeros((1, 1)), line, W, np.array([0.5]))
-    array([[[0.75, 1.  ]]])
-    """
-    slopes = basis_derivatives(X, basis) @ weights.T                             # (q, K, D)
-    return spread * (np.asarray(spacing)[:, None, None] * slopes).transpose(1, 0, 2)         # (10.2)
-
-
-def rank_one_inverses(V, precision):
-    r"""Inverse and log determinant of C_i = I / beta + sum_l v_il v_il', one tangent at a time.
-
-    .. math:: C_i^{-1} = \beta I - \sum_l u_{il} u_{il}^\top, \qquad
-              u_{il} = \frac{A_{l-1}^{-1} v_{il}}{\sqrt{1 + v_{il}^\top A_{l-1}^{-1} v_{il}}}
-
-    where A_0 = I / beta and A_l = A_{l-1} + v_l v_l'. No D x D matrix is formed.
-
-    Parameters
-    ----------
-    V : ndarray (K, q, D)
-    precision : float
-
-    Returns
-    -------
-    U : ndarray (K, q, D)
-    log_determinants : ndarray (K,)
-        ln |C_i|.
-
-    Notes
-    -----
-    Costs O(K q^2 D). Chapter 10, equations (10.3) and (10.4); Bishop, Svensén and Williams (1998), equation (17).
-
-    Examples
-    --------
-    >>> U, log_det = rank_one_inverses(np.array([[[1.0, 0.0]]]), precision=1.0)  # C = diag(2, 1)
-    >>> np.eye(2) - U[0].T @ U[0], log_det.round(4)
-    (array([[0.5, 0. ],
-           [0. , 1. ]]), array([0.6931]))
-    """
-    beta, (K, q, D) = precision, V.shape
-    U, log_det = np.zeros_like(V), np.full(K, -D * np.log(beta))
-    for l in range(q):
-        v = V[:, l]                                                              # (K, D)
-        so_far = np.einsum("kjd,kd->kj", U[:, :l], v)
-        Av = beta * v - np.einsum("kj,kjd->kd", so_far, U[:, :l])
-        growth = 1.0 + np.sum(v * Av, axis=1)                                    # (K,)
-        U[:, l] = Av / np.sqrt(growth)[:, None]                                  # (10.3)
-        log_det += np.log(growth)                                                # (10.4)
-    return U, log_det
-
-
-def aligned_log_densities(Y, means, V, precision):
-    r"""ln p(y_n | node i) of Gaussians whose covariances follow the sheet; missing entries are integrated out.
-
-    .. math:: \ln p(y \mid i) = -\tfrac D2 \ln 2\pi - \tfrac12 \ln |C_i| - \tfrac\beta2 \|y - m_i\|^2
-              + \tfrac12 \sum_l \big(u_{il}^\top (y - m_i)\big)^2
-
-    Parameters
-    ----------
-    Y : ndarray (N, D)
-        NaN where nothing was observed.
-    means : ndarray (K, D)
-    V : ndarray (K, q, D)
-    precision : float
-
-    Returns
-    -------
-    ndarray (K, N)
-
-    Notes
-    -----
-    Costs O(K N D q): one matrix product more for each latent dimension. Rows with the same gaps are treated together,
-    each group with the rows of V that it sees. Chapter 10, equation (10.5); Bishop, Svensén and Williams (1998), (16).
-
-    Examples
-    --------
-    >>> V = np.array([[[1.0, 0.0]]])                                             # C = diag(2, 1)
-    >>> aligned_log_densities(np.array([[2.0, 0.0], [np.nan, 0.0]]), np.zeros((1, 2)), V, 1.0).round(4)
-    array([[-3.1845, -0.9189]])
-    """
-    patterns, group = np.unique(np.isnan(Y), axis=0, return_inverse=True)
-    log_p = np.empty((len(means), len(Y)))
-    for g, gaps in enumerate(patterns):
-        rows, o = group.ravel() == g, ~gaps
-        U, log_det = rank_one_inverses(V[:, :, o], precision)
-        y, m = Y[np.ix_(rows, o)], means[:, o]
-        Um = np.einsum("kld,kd->kl", U, m)[:, :, None]
-        along = np.sum((U @ y.T - Um) ** 2, axis=1)                              # squares of u'(y - m)  (K, n)
-        growth = log_det + o.sum() * np.log(precision)                           # ln |beta C|
-        ball = log_densities(y, m, precision)
-        log_p[:, rows] = ball + 0.5 * (along - growth[:, None])                  # (10.5)
-    return log_p
+PATIENCE = 20  # steps without a better state before a fit is over
 
 
 def _spreads(Y, R, means, V):
     """For each node and pattern of gaps: mass, entries, variances along the tangents, squares along and in all."""
-    patterns, group = np.unique(np.isnan(Y), axis=0, return_inverse=True)
     parts = []
-    for g, gaps in enumerate(patterns):
-        rows, o = group.ravel() == g, ~gaps
-        _, s, E = np.linalg.svd(V[:, :, o], full_matrices=False)                 # (K, r), (K, r, d)
+    for rows, o in gap_patterns(Y):
+        _, s, E = np.linalg.svd(V[:, :, o], full_matrices=False)  # (K, r), (K, r, d)
         y, m, mass = Y[np.ix_(rows, o)], means[:, o], R[:, rows]
         along = np.matmul(E, y.T) - np.einsum("krd,kd->kr", E, m)[:, :, None]
         p = np.einsum("kn,krn->kr", mass, along**2)
         total = np.sum(mass * squared_distances(m, y), axis=1)
-        pad = V.shape[1] - s.shape[1]                                            # fewer entries than tangents
+        pad = V.shape[1] - s.shape[1]  # fewer entries than tangents
         wide = [np.pad(a, ((0, 0), (0, pad)), constant_values=np.nan) for a in (s**2, p)]
         parts.append([mass.sum(axis=1), np.full(len(m), o.sum()), *wide, total])
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def across_precision(Y, R, means, V, precision):
+def across_precision(Y, R, means, V, precision) -> float:
     r"""The precision that maximises the expected log likelihood, the sheet, its tangents and R held fixed.
 
     .. math:: \hat\beta = \arg\max_\beta \sum_{in} R_{in} \ln p(y_n \mid i; \beta)
@@ -165,7 +52,10 @@ def across_precision(Y, R, means, V, precision):
 
     Parameters
     ----------
-    Y : ndarray (N, D); R : ndarray (K, N); means : ndarray (K, D); V : ndarray (K, q, D)
+    Y : ndarray (N, D)
+    R : ndarray (K, N)
+    means : ndarray (K, D)
+    V : ndarray (K, q, D)
     precision : float
         Where to search from, up to a factor of 20 either way. The answer is never worse than this.
 
@@ -181,42 +71,32 @@ def across_precision(Y, R, means, V, precision):
     """
     g, d, s2, p, total = _spreads(Y, R, means, V)
     r = np.sum(~np.isnan(s2), axis=1)
-    left = np.sum(np.maximum(total - np.nansum(p, axis=1), 0.0))                 # across the sheet
+    left = np.sum(np.maximum(total - np.nansum(p, axis=1), 0.0))  # across the sheet
 
     def loss(log_variance):
         v = np.exp(log_variance)
         along = np.nansum(g[:, None] * np.log(v + s2) + p / (v + s2))
-        return 0.5 * (along + np.sum(g * (d - r)) * log_variance + left / v)     # (10.6)
+        return 0.5 * (along + np.sum(g * (d - r)) * log_variance + left / v)  # (10.6)
 
     now = -np.log(precision)
     found = minimize_scalar(loss, bounds=(now - 3.0, now + 3.0), method="bounded", options={"xatol": 1e-6})
     return float(np.exp(-found.x)) if found.fun < loss(now) else precision
 
 
-def aligned_iterates(Y, X, basis, weights, precision, spacing, spread=0.5, alpha=0.0, max_iter=200, noise_floor=0.0,
-                     noise_update="exact"):
-    """Generator of `State`, the start included. The objective may fall: the M-step is an approximation.
+def aligned_iterates(
+    Y, X, basis, weights, precision, spacing, spread=0.5, alpha=0.0, max_iter=200, noise_floor=0.0, noise_update="exact"
+) -> Iterator[GTMState]:
+    """Generator of `GTMState`, the start included. The objective may fall: the M-step is an approximation.
 
-    The weights are those of isotropic noise, (9.12), although the tangents depend on the weights as well.
+    The weights are those of isotropic noise, (9.12), although the tangents depend on the weights as well. Equations
+    (10.2) to (10.6).
 
     Parameters
     ----------
-    Y : ndarray (N, D)
-        Centred; NaN where nothing was observed.
-    X : ndarray (K, q); basis : Basis
-    weights : ndarray (D, M); precision : float
-        Where to start.
-    spacing, spread : as in `tangent_deviations`
-    alpha : float
-    max_iter : int
-    noise_floor : float
-        Smallest variance across the sheet.
+    Y, weights, precision, alpha, max_iter, noise_floor : as in `gtm.em_iterates`
+    X, basis, spacing, spread : as in `tangent_deviations`
     noise_update : "exact" or "paper"
         (10.6), or (9.13) as the paper has it.
-
-    Notes
-    -----
-    Chapter 10, equations (10.2) to (10.6), with (9.7) and (9.12).
 
     Examples
     --------
@@ -230,15 +110,214 @@ def aligned_iterates(Y, X, basis, weights, precision, spacing, spread=0.5, alpha
     """
     W, beta, Phi = weights, precision, basis_functions(X, basis)
     for iteration in range(max_iter + 1):
-        V = tangent_deviations(X, basis, W, spacing, spread)                     # (10.2)
-        R, log_density = responsibilities(aligned_log_densities(Y, Phi @ W.T, V, beta))      # (10.5), (9.7)
+        V = tangent_deviations(X, basis, W, spacing, spread)  # (10.2)
+        R, log_density = responsibilities(aligned_log_densities(Y, Phi @ W.T, V, beta))  # (10.5), (9.7)
         value = float(np.sum(log_density))
-        yield State(W, beta, value - 0.5 * alpha * float(np.sum(W**2)), value, float(iteration))
+        yield GTMState(W, beta, value - 0.5 * alpha * float(np.sum(W**2)), value, float(iteration))
         if iteration == max_iter:
             return
         if noise_update == "paper":
-            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)                # (9.12), (9.13)
+            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
             continue
-        W = solve_weights(Phi, *weighted_sums(R, Y), alpha / beta)               # (9.12)
-        V = tangent_deviations(X, basis, W, spacing, spread)                     # (10.2)
-        beta = 1.0 / max(1.0 / across_precision(Y, R, Phi @ W.T, V, beta), noise_floor)      # (10.6)
+        W = solve_weights(Phi, *weighted_sums(R, Y), alpha / beta)  # (9.12)
+        V = tangent_deviations(X, basis, W, spacing, spread)  # (10.2)
+        beta = 1.0 / max(1.0 / across_precision(Y, R, Phi @ W.T, V, beta), noise_floor)  # (10.6)
+
+
+@dataclass(frozen=True)
+class AlignedMap(SheetMap):
+    """A sheet whose noise follows it: C(x) = I / beta + sum_l v_l(x) v_l(x)', with tangents (10.2) at any point."""
+
+    spacing: np.ndarray
+    spread: float
+
+    def tangents(self, X) -> np.ndarray:
+        """v_l at latent points, (M, q, D)."""
+        return tangent_deviations(X, self.basis, self.weights, self.spacing, self.spread)
+
+    def observation_variance(self, X) -> np.ndarray:
+        """The diagonal of C at latent points, (M, D)."""
+        return self.noise_variance + np.sum(self.tangents(X) ** 2, axis=1)
+
+    def deviation(self, mean, variance, noise=True) -> np.ndarray:
+        """With noise not to be had from the moments of f: `observation_variance` has it at latent points."""
+        if not noise:
+            return np.sqrt(variance)
+        raise TypeError(
+            "The noise of a sheet with tangents depends on the place, so the moments of f do not tell how "
+            "far an observation deviates. Call observation_variance(X) of the map, or "
+            "inverse_transform(X, return_std=True, noise=True) of the model (chapter 10)."
+        )
+
+    def draw(self, mean, variance, rng):
+        """Not to be had from the moments of f: `draw_at` draws at latent points."""
+        raise TypeError(
+            "The noise of a sheet with tangents depends on the place, so no observation can be drawn from "
+            "the moments of f. Call draw_at(X, rng) of the map, or sample of the model (chapter 10)."
+        )
+
+    def draw_at(self, X, rng) -> np.ndarray:
+        """Observations at latent points, (M, D): noise along the sheet, then across."""
+        V, mean = self.tangents(X), self.moments(X)[0]
+        along = np.einsum("nl,nld->nd", rng.standard_normal(V.shape[:2]), V)
+        return mean + along + np.sqrt(self.noise_variance) * rng.standard_normal(mean.shape)
+
+    def log_density(self, Y, X) -> tuple[np.ndarray, np.ndarray]:
+        """Log density of each row at its latent point (M,), (10.5), and gradients (M, q); NaN is a gap.
+
+        The covariance turns with x as well as the mean. An entry that is not observed has neither misfit nor tangent.
+        """
+        beta, seen, delta = self.precision, ~np.isnan(Y), self.spread * np.asarray(self.spacing)
+        V, J = self.tangents(X) * seen[:, None], self.jacobian(X) * seen[:, :, None]
+        r = np.where(seen, Y - self.moments(X)[0], 0.0)
+        U, log_det = rank_one_inverses(V, beta)
+
+        def solve(B):  # C^-1 B for B (M, n, D)
+            return beta * B - np.einsum("mnl,mld->mnd", np.einsum("mnd,mld->mnl", B, U), U)
+
+        a = solve(r[:, None])[:, 0]  # C^-1 r  (M, D)
+        hidden = 0.5 * np.sum(~seen, axis=1) * np.log(beta / (2 * np.pi))  # what log_det counts for gaps
+        values = -0.5 * (Y.shape[1] * np.log(2 * np.pi) + log_det + np.sum(a * r, axis=1)) - hidden
+        H = np.einsum("l,lkmi,di->mkld", delta, _curvatures(X, self.basis), self.weights) * seen[:, None, None]
+        turn = np.einsum("md,mkld,ml->mk", a, H, np.einsum("md,mld->ml", a, V)) - np.einsum("mld,mkld->mk", solve(V), H)
+        return values, np.einsum("md,mdk->mk", a, J) + turn
+
+
+def _curvatures(X, basis):
+    """Second derivatives of every basis function, (q, q, M, number of functions)."""
+    C, sigma, _ = basis
+    Phi, q, n = basis_functions(X, basis), X.shape[1], len(C)
+    second, z = np.zeros((q, q, *Phi.shape)), (X[:, None] - C) / sigma**2  # (M, n, q)
+    for l in range(q):
+        for k in range(q):
+            second[l, k, :, :n] = (z[:, :, l] * z[:, :, k] - (l == k) / sigma[l] ** 2) * Phi[:, :n]
+    return second
+
+
+class ManifoldAlignedGTM(GTM):
+    """GTM whose noise lies along the sheet: wide where the nodes are far apart, thin across.
+
+    Parameters
+    ----------
+    grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+    spread : float
+        Standard deviation along the sheet, in steps of the grid.
+    noise_update : "exact" or "paper"
+        How the noise across the sheet is re-estimated: by a search over the one number, or by the paper's formula.
+
+    Attributes
+    ----------
+    As in `GTM`, and
+    covariances_ : ndarray (K, D, D)
+    history_ : ndarray
+        It may fall, because the weights are those of isotropic noise. The generator ends by yielding the best state
+        once more, and `fit` keeps that.
+
+    Examples
+    --------
+    >>> from gplvm_edu.gtm import GTM
+    >>> from gplvm_edu.datasets import make_bent_line
+    >>> Y = make_bent_line(random_state=0).data
+    >>> plain = GTM(grid=(10,), basis=(5,)).fit(Y)
+    >>> ManifoldAlignedGTM(grid=(10,), basis=(5,)).fit(Y).log_likelihood_ > plain.log_likelihood_
+    True
+    """
+
+    def __init__(
+        self,
+        grid: tuple[int, ...] = (15, 15),
+        basis: tuple[int, ...] = (4, 4),
+        width: float = 0.75,
+        alpha: float = 0.01,
+        spread: float = 0.5,
+        noise_update: str = "exact",
+        terms: str = "linear",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        self.spread = spread
+        self.noise_update = noise_update
+
+    def check_parameters(self) -> None:
+        """As in `GTM`, and what belongs to the noise."""
+        super().check_parameters()
+        checks.positive("spread", self.spread)
+        checks.choice("noise_update", self.noise_update, NOISE_UPDATES)
+
+    def steps(self, Yc, floor) -> Iterator:
+        """States of the fit."""
+        return aligned_iterates(
+            Yc,
+            self.nodes_,
+            self.basis_,
+            *self.start(Yc, floor),
+            grid_spacing(self.grid),
+            self.spread,
+            self.alpha_,
+            self.max_iter,
+            floor,
+            self.noise_update,
+        )
+
+    def iterates(self, Y) -> Iterator[GTMState]:
+        """As in `GTM`; stops also when nothing better has come for twenty steps, and ends with the best state."""
+        best: Any = None
+        stopped = ""
+        for state in super().iterates(Y):
+            yield state
+            best = state if best is None or state.value > best.value else best
+            stopped = state.stopped or ("gain" if state.sweeps >= best.sweeps + PATIENCE else "")
+            if stopped:
+                break
+        if state is not best:
+            yield best._replace(stopped=stopped)
+
+    def make_map(self, state):
+        """The sheet of one state, with its noise."""
+        return AlignedMap(
+            self.basis_,
+            state.weights,
+            self.mean_,
+            float(state.precision),
+            self.nodes_,
+            grid_spacing(self.grid),
+            self.spread,
+        )
+
+    def node_log_densities(self, Y) -> np.ndarray:
+        """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
+        V = self.map_.tangents(self.nodes_)
+        return aligned_log_densities(Y - self.mean_, self.means_ - self.mean_, V, self.precision_)
+
+    @property
+    def covariances_(self) -> np.ndarray:
+        """C_i of every node, (K, D, D)."""
+        V = self.map_.tangents(self.nodes_)
+        return np.eye(len(self.mean_)) / self.precision_ + np.einsum("kld,kle->kde", V, V)
+
+    def inverse_transform(self, X, return_std=False, noise=False):
+        """As in every model; a new observation deviates along the sheet as well as across."""
+        if return_std and noise:
+            return super().inverse_transform(X), np.sqrt(self.map_.observation_variance(self.check_latent(X)))
+        return super().inverse_transform(X, return_std)
+
+    def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
+        """As in `GTM`; f is the sheet and the spread along it, and what was observed of a row tells of both."""
+        checks.whole_number("n_starts", n_starts)
+        Y = self.check_data(Y, reset=False, gaps=True)
+        R, V = self.posterior(Y)[0], self.map_.tangents(self.nodes_)
+        return *weighted_moments(R, self.nodes_), *aligned_moments(Y, R, self.means_, V, self.precision_)
+
+    def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
+        """As in every model; freed of the noise across the sheet, and `noise` adds that variance, 1 / beta."""
+        X, S, mean, variance = self.recover(Y, n_starts)
+        return Reconstruction(mean, np.sqrt(variance + self.map_.noise_variance if noise else variance), X, S)
+
+    def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw new rows: a node by lot, then noise along and across the sheet; returns (Y, X)."""
+        check_is_fitted(self)
+        rng = checks.random_state(self.random_state if random_state is None else random_state)
+        X = self.draw_latent(checks.whole_number("n_samples", n_samples), rng)
+        return self.map_.draw_at(X, rng), X

@@ -1,10 +1,23 @@
 """Which column is of which kind: blocks of a table, read and checked, with errors that say what to change."""
+
+from typing import NamedTuple
+
 import numpy as np
 
-from .discrete import KINDS, Block
+from .. import checks
+
+KINDS = ("gaussian", "bernoulli", "multinomial")
+SECTION = '(chapter 10, "Zeros, ones and categories").'
 
 
-def find_blocks(Y):
+class Block(NamedTuple):
+    """Columns of one kind: "gaussian", "bernoulli" or "multinomial" (one-hot), and where they stand."""
+
+    kind: str
+    columns: np.ndarray
+
+
+def find_blocks(Y) -> list[Block]:
     """Blocks of a table without any word from its owner: columns of zeros and ones alone are Bernoulli, (10.12).
 
     Examples
@@ -12,12 +25,12 @@ def find_blocks(Y):
     >>> [(b.kind, b.columns.tolist()) for b in find_blocks(np.array([[0.5, 1.0], [2.0, 0.0], [np.nan, np.nan]]))]
     [('gaussian', [0]), ('bernoulli', [1])]
     """
-    binary = np.all((Y == 0) | (Y == 1) | np.isnan(Y), axis=0)                   # (10.12)
+    binary = np.all((Y == 0) | (Y == 1) | np.isnan(Y), axis=0)  # (10.12)
     parts = [Block("gaussian", np.flatnonzero(~binary)), Block("bernoulli", np.flatnonzero(binary))]
     return [block for block in parts if len(block.columns)]
 
 
-def read_blocks(blocks, Y):
+def read_blocks(blocks, Y) -> list[Block]:
     """The `blocks` parameter of `DiscreteGTM` as a list of `Block` that holds every column of Y once, (10.12).
 
     Parameters
@@ -36,15 +49,13 @@ def read_blocks(blocks, Y):
             return find_blocks(Y)
         blocks = [(blocks, range(D))]
     parts = []
-    for kind, columns in blocks:                                                 # (10.12)
-        if kind not in KINDS:
-            raise ValueError(f"There is no kind of column called {kind!r}: choose from {', '.join(KINDS)} (chapter 10, "
-                             "\"Zeros, ones and categories\").")
+    for kind, columns in blocks:  # (10.12)
+        checks.choice("The kind of a block", kind, KINDS, advice=f"See {SECTION}")
         parts.append(Block(kind, np.atleast_1d(np.asarray(columns, dtype=int))))
     named = np.concatenate([block.columns for block in parts]) if parts else np.empty(0, int)
     _demand_each_once(named, D)
     joined = [block.columns for block in parts if block.kind == "gaussian"]
-    rest = [block for block in parts if block.kind != "gaussian"]                # one precision: one Gaussian block
+    rest = [block for block in parts if block.kind != "gaussian"]  # one precision: one Gaussian block
     return ([Block("gaussian", np.concatenate(joined))] if joined else []) + rest
 
 
@@ -55,14 +66,16 @@ def _demand_each_once(named, D):
     times = np.bincount(named, minlength=D)
     if np.any(times == 0):
         missing = ", ".join(map(str, np.flatnonzero(times == 0)))
-        raise ValueError(f"blocks leave out column {missing} of {D}: every column needs a kind, "
-                         "(\"gaussian\", [...]), (\"bernoulli\", [...]) or (\"multinomial\", [...]). Add it to a "
-                         "block, or drop it from Y (chapter 10, \"Zeros, ones and categories\").")
+        raise ValueError(
+            f"blocks leave out column {missing} of {D}: every column needs a kind, "
+            '("gaussian", [...]), ("bernoulli", [...]) or ("multinomial", [...]). Add it to a '
+            'block, or drop it from Y (chapter 10, "Zeros, ones and categories").'
+        )
     if np.any(times > 1):
         raise ValueError(f"blocks name column {np.argmax(times > 1)} more than once: it can be of one kind only.")
 
 
-def check_labels(Y, blocks):
+def check_labels(Y, blocks) -> None:
     """Raise a clear error unless discrete columns hold zeros and ones, and one-hot rows sum to one, (10.8).
 
     Examples
@@ -73,16 +86,18 @@ def check_labels(Y, blocks):
     ...
     ValueError: Column 0 is declared bernoulli but row 0 holds 2: only 0, 1 and NaN (missing) are allowed...
     """
-    for kind, columns in blocks:                                                 # (10.8)
+    for kind, columns in blocks:  # (10.8)
         if kind == "gaussian":
             continue
         part = Y[:, columns]
         wrong = ~((part == 0) | (part == 1) | np.isnan(part))
         if wrong.any():
             row, j = np.argwhere(wrong)[0]
-            raise ValueError(f"Column {columns[j]} is declared {kind} but row {row} holds {part[row, j]:g}: only 0, 1 "
-                             "and NaN (missing) are allowed. Recode the labels, or declare the column \"gaussian\" "
-                             "(chapter 10, \"Zeros, ones and categories\").")
+            raise ValueError(
+                f"Column {columns[j]} is declared {kind} but row {row} holds {part[row, j]:g}: only 0, 1 "
+                'and NaN (missing) are allowed. Recode the labels, or declare the column "gaussian" '
+                '(chapter 10, "Zeros, ones and categories").'
+            )
         if kind == "multinomial":
             _check_one_hot(part, columns)
 
@@ -91,12 +106,16 @@ def _check_one_hot(part, columns):
     gaps, names = np.isnan(part), f"columns {columns[0]} to {columns[-1]}"
     half = gaps.any(axis=1) & ~gaps.all(axis=1)
     if half.any():
-        raise ValueError(f"Row {np.argmax(half)} has NaN in some of {names} and values in others: a category is known "
-                         "or it is not. Set all of them to NaN, or complete the one-hot code.")
+        raise ValueError(
+            f"Row {np.argmax(half)} has NaN in some of {names} and values in others: a category is known "
+            "or it is not. Set all of them to NaN, or complete the one-hot code."
+        )
     total = part.sum(axis=1)
     bad = ~gaps.all(axis=1) & (total != 1)
     if bad.any():
         row = np.argmax(bad)
-        raise ValueError(f"Row {row} has {total[row]:g} ones in {names}, which are declared multinomial: exactly one "
-                         "category must be marked. If several can hold at once, declare the columns \"bernoulli\" "
-                         "(chapter 10, \"Zeros, ones and categories\").")
+        raise ValueError(
+            f"Row {row} has {total[row]:g} ones in {names}, which are declared multinomial: exactly one "
+            'category must be marked. If several can hold at once, declare the columns "bernoulli" '
+            '(chapter 10, "Zeros, ones and categories").'
+        )

@@ -1,198 +1,43 @@
-"""Zeros and ones, categories, and tables of both: the sheet bends log odds, and the M-step can't overshoot."""
-from typing import NamedTuple
+"""Zeros and ones, categories, and tables of both with numbers: the start, EM, the map and the estimator."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
-from ..gtm import State, log_densities, principal_sheet, responsibilities, solve_weights, squared_error, weighted_sums
-
-CURVATURE = {"bernoulli": 0.25, "multinomial": 0.5}     # how sharply a log likelihood can bend at most
-KINDS = ("gaussian", *CURVATURE)
-
-
-class Block(NamedTuple):
-    """Columns of one kind: "gaussian", "bernoulli" or "multinomial" (one-hot), and where they stand."""
-
-    kind: str
-    columns: np.ndarray
-
-
-def block_means(log_odds, kind):
-    r"""What the sheet says of each column at each node: a mean, a probability, or the probabilities of categories.
-
-    .. math:: m_{id} = a_{id}, \qquad m_{id} = \frac1{1 + e^{-a_{id}}}, \qquad
-              m_{id} = \frac{e^{a_{id}}}{\sum_{d'} e^{a_{id'}}}
-
-    Parameters
-    ----------
-    log_odds : ndarray (K, D)
-        a = Phi W'.
-    kind : "gaussian", "bernoulli" or "multinomial"
-
-    Notes
-    -----
-    Chapter 10, equations (10.7) and (10.8); Bishop, Svensén and Williams (1998), equations (18) and (20), where w_d is
-    row d of W, not a column.
-
-    Examples
-    --------
-    >>> block_means(np.zeros((1, 4)), "bernoulli"), block_means(np.zeros((1, 4)), "multinomial")
-    (array([[0.5, 0.5, 0.5, 0.5]]), array([[0.25, 0.25, 0.25, 0.25]]))
-    """
-    if kind == "bernoulli":
-        return 0.5 * (1.0 + np.tanh(0.5 * log_odds))                             # (10.7)
-    return softmax(log_odds, axis=1) if kind == "multinomial" else log_odds      # (10.8)
+from .. import checks
+from ..gtm import (
+    GTM,
+    GTMState,
+    SheetMap,
+    basis_functions,
+    grid_spacing,
+    m_step,
+    principal_sheet,
+    responsibilities,
+    weighted_sums,
+)
+from ..maps import gaussian_rows
+from .categories import block_means, bound_step, mixed_log_densities
+from .columns import check_labels, read_blocks
 
 
-def block_log_densities(Y, log_odds, kind, precision=1.0):
-    r"""ln p(y_n | node i) of one block; missing entries are left out.
-
-    .. math:: \sum_d y_d a_d - \ln(1 + e^{a_d}) \quad\text{or}\quad \sum_d y_d \Big(a_d - \ln \sum_{d'} e^{a_{d'}}\Big)
-
-    Parameters
-    ----------
-    Y : ndarray (N, D)
-        Zeros and ones; for "multinomial" exactly one 1 in each row. NaN where nothing was observed.
-    log_odds : ndarray (K, D)
-    kind : str
-    precision : float
-        Of a Gaussian block.
-
-    Returns
-    -------
-    ndarray (K, N)
-
-    Notes
-    -----
-    Costs O(K N D). Nothing overflows: probabilities are never formed. Chapter 10, equations (10.7) and (10.8); Bishop,
-    Svensén and Williams (1998), equations (18) and (19).
-
-    Examples
-    --------
-    >>> np.exp(block_log_densities(np.array([[1.0, np.nan], [1.0, 0.0]]), np.zeros((1, 2)), "bernoulli"))
-    array([[0.5 , 0.25]])
-    """
-    if kind == "gaussian":
-        return log_densities(Y, log_odds, precision)
-    O, Y = ~np.isnan(Y), np.nan_to_num(Y)
-    if kind == "multinomial":
-        return log_softmax(log_odds, axis=1) @ Y.T                               # (10.8)
-    return log_odds @ Y.T - np.logaddexp(0.0, log_odds) @ O.T                    # (10.7)
-
-
-def mixed_log_densities(Y, log_odds, blocks, precision=1.0):
-    """ln p(y_n | node i) of a table with several blocks: their log densities added, equation (10.12); (K, N).
-
-    Examples
-    --------
-    >>> blocks = [Block("gaussian", np.array([0])), Block("bernoulli", np.array([1]))]
-    >>> mixed_log_densities(np.array([[0.0, 1.0]]), np.zeros((1, 2)), blocks).round(4)       # -ln 2 - ln(2 pi) / 2
-    array([[-1.6121]])
-    """
-    return sum(block_log_densities(Y[:, c], log_odds[:, c], kind, precision) for kind, c in blocks)      # (10.12)
-
-
-def expected_log_likelihood(log_odds, counts, sums, kind):
-    r"""Q of one discrete block as a function of the log odds, from the sums of the E-step alone.
-
-    .. math:: Q = \sum_{id} T_{id}\, a_{id} - G_{id} \ln (1 + e^{a_{id}})
-
-    (with one logarithm of a sum for each node where the block is multinomial).
-
-    Notes
-    -----
-    Chapter 10, equation (10.9). T = R Y and G are those of `weighted_sums`.
-
-    Examples
-    --------
-    >>> expected_log_likelihood(np.zeros((1, 1)), np.array([[2.0]]), np.array([[1.0]]), "bernoulli").__round__(4)
-    -1.3863
-    """
-    if kind == "multinomial":
-        return float(np.sum(sums * log_softmax(log_odds, axis=1)))
-    return float(np.sum(sums * log_odds) - np.sum(counts * np.logaddexp(0.0, log_odds)))     # (10.9)
-
-
-def bound_step(Phi, counts, sums, weights, kind, alpha=0.0):
-    r"""One step up Q that can't overshoot: maximise a parabola that touches Q here and lies below it everywhere.
-
-    .. math:: (\Phi^\top G \Phi + \tfrac\alpha c I)\, W_{new}^\top
-              = \Phi^\top \big[ G A + \tfrac1c (T - G m) \big], \qquad A = \Phi W^\top
-
-    with c = 1/4 for Bernoulli, 1/2 for multinomial columns: the weighted regression of chapter 9, with other targets.
-
-    Parameters
-    ----------
-    Phi : ndarray (K, M)
-    counts, sums : ndarray (K, 1) or (K, D), and (K, D)
-        G and T = R Y.
-    weights : ndarray (D, M)
-    kind : "bernoulli" or "multinomial"
-    alpha : float
-
-    Returns
-    -------
-    ndarray (D, M)
-
-    Notes
-    -----
-    Costs O(K M^2 + M^3). Chapter 10, equation (10.10). A raw Newton step uses the curvature at W, which vanishes where
-    the model is sure of itself, and may leap anywhere: `newton_step`.
-
-    Examples
-    --------
-    >>> W = np.zeros((1, 1))
-    >>> for _ in range(20):                                                      # three ones out of four
-    ...     W = bound_step(np.ones((1, 1)), np.array([[4.0]]), np.array([[3.0]]), W, "bernoulli")
-    >>> block_means(W, "bernoulli").round(4)
-    array([[0.75]])
-    """
-    A, c = Phi @ weights.T, CURVATURE[kind]
-    misfit = sums - counts * block_means(A, kind)                                # (K, D)
-    return solve_weights(Phi, counts, counts * A + misfit / c, alpha / c)        # (10.10)
-
-
-def newton_step(Phi, counts, sums, weights, alpha=0.0):
-    r"""One raw step of Newton (IRLS) for Bernoulli columns: fast near the top, dangerous far from it.
-
-    .. math:: w_d \leftarrow w_d + [\Phi^\top G\, \mathrm{diag}(m_d (1 - m_d)) \Phi + \alpha I]^{-1}
-              [\Phi^\top (t_d - G m_d) - \alpha w_d]
-
-    Notes
-    -----
-    Costs O(D K M^2 + D M^3). Chapter 10, equation (10.11); see "Break it" there.
-
-    Examples
-    --------
-    >>> W = newton_step(np.ones((1, 1)), np.array([[4.0]]), np.array([[3.0]]), np.zeros((1, 1)))
-    >>> W, newton_step(np.ones((1, 1)), np.array([[4.0]]), np.array([[3.0]]), np.full((1, 1), 4.0)).round(1)
-    (array([[1.]]), array([[-9.1]]))
-    """
-    m = block_means(Phi @ weights.T, "bernoulli")
-    slope = Phi.T @ (sums - counts * m) - alpha * weights.T                      # (M, D)
-    G, W = np.broadcast_to(counts, m.shape), np.empty_like(weights)
-    for d in range(len(weights)):
-        H = Phi.T @ ((G[:, d] * m[:, d] * (1.0 - m[:, d]))[:, None] * Phi) + alpha * np.eye(Phi.shape[1])
-        W[d] = weights[d] + np.linalg.solve(H, slope[:, d])                      # (10.11)
-    return W
-
-
-def discrete_start(Y, blocks, X, Phi, spacing):
-    """Weights and precision to start from: the plane of PCA of the standardised table, as log odds, (10.13).
+def discrete_start(Y, blocks, X, Phi, spacing) -> tuple[np.ndarray, float]:
+    """Weights (D, M) and precision to start from: the plane of PCA of the standardised table, as log odds, (10.13).
 
     Parameters
     ----------
     Y : ndarray (N, D)
         Gaussian columns centred, the others zeros and ones; NaN counts as the column's mean.
     blocks : sequence of Block
-    X : ndarray (K, q); Phi : ndarray (K, M); spacing : ndarray (q,)
-
-    Returns
-    -------
-    weights : ndarray (D, M); precision : float
+    X : ndarray (K, q)
+    Phi : ndarray (K, M)
+    spacing : ndarray (q,)
 
     Examples
     --------
+    >>> from gplvm_edu.gtm_variants import Block
     >>> Y, X = np.array([[0.0], [1.0], [1.0]]), np.array([[-1.0], [1.0]])
     >>> W, _ = discrete_start(Y, [Block("bernoulli", np.arange(1))], X, np.hstack([np.ones((2, 1)), X]), [2.0])
     >>> block_means(np.array([[1.0, -1.0], [1.0, 1.0]]) @ W.T, "bernoulli").round(2)
@@ -202,7 +47,7 @@ def discrete_start(Y, blocks, X, Phi, spacing):
     mean, deviation = np.nanmean(Y, axis=0), np.nanstd(Y, axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
     W, beta = principal_sheet((Y - mean) / deviation, X, Phi, np.asarray(spacing))
-    A, precision = Phi @ W.T * deviation + mean, 1.0                             # (K, D)
+    A, precision = Phi @ W.T * deviation + mean, 1.0  # (K, D)
     for kind, columns in blocks:
         if kind == "gaussian":
             precision = beta / np.mean(deviation[columns] ** 2)
@@ -212,24 +57,21 @@ def discrete_start(Y, blocks, X, Phi, spacing):
     return np.linalg.lstsq(Phi, A, rcond=None)[0].T, precision
 
 
-def discrete_iterates(Y, Phi, blocks, weights, precision=1.0, alphas=None, max_iter=200, n_steps=3, noise_floor=0.0,
-                      log_mixing=None):
-    """Generator of `State`, the start included; the penalised log likelihood never falls.
+def discrete_iterates(
+    Y, Phi, blocks, weights, precision=1.0, alphas=None, max_iter=200, n_steps=3, noise_floor=0.0, log_mixing=None
+) -> Iterator[GTMState]:
+    """Generator of `GTMState`, the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
-    Y : ndarray (N, D)
-        Gaussian columns centred; NaN where nothing was observed.
-    Phi : ndarray (K, M)
+    Y, Phi, weights, precision, max_iter, noise_floor : as in `gtm.em_iterates`
+        Only Gaussian columns are centred, and the precision is theirs.
     blocks : sequence of Block
         Together they hold every column once.
-    weights : ndarray (D, M); precision : float
-        Where to start; the precision belongs to the Gaussian columns.
     alphas : sequence of float or None
         Precision of the prior on the weights of each block; None: no prior.
-    max_iter, n_steps : int
-        Iterations of EM, and bound steps in each M-step.
-    noise_floor : float
+    n_steps : int
+        Bound steps in each M-step.
     log_mixing : ndarray (K,) or None
         Log prior of the nodes; None: all equally likely.
 
@@ -239,6 +81,7 @@ def discrete_iterates(Y, Phi, blocks, weights, precision=1.0, alphas=None, max_i
 
     Examples
     --------
+    >>> from gplvm_edu.gtm_variants import Block
     >>> Y, Phi = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]), np.array([[1.0, -1.0], [1.0, 1.0]])
     >>> start = np.array([[0.0, 0.1], [0.0, -0.1]])
     >>> values = [s.value for s in discrete_iterates(Y, Phi, [Block("bernoulli", np.arange(2))], start, max_iter=9)]
@@ -251,7 +94,7 @@ def discrete_iterates(Y, Phi, blocks, weights, precision=1.0, alphas=None, max_i
         R, log_density = responsibilities(mixed_log_densities(Y, Phi @ W.T, blocks, beta) + prior)
         value = float(np.sum(log_density))
         penalty = sum(0.5 * alpha * np.sum(W[c] ** 2) for alpha, (_, c) in zip(alphas, blocks, strict=True))
-        yield State(W, beta, value - float(penalty), value, float(iteration))
+        yield GTMState(W, beta, value - float(penalty), value, float(iteration))
         if iteration < max_iter:
             W, beta = _discrete_m_step(Y, Phi, R, blocks, W, beta, alphas, n_steps, noise_floor)
 
@@ -260,12 +103,178 @@ def _discrete_m_step(Y, Phi, R, blocks, W, beta, alphas, n_steps, noise_floor):
     """Weights of every block, then the precision of the Gaussian columns: one R serves all."""
     W = W.copy()
     for alpha, (kind, c) in zip(alphas, blocks, strict=True):
-        counts, sums = weighted_sums(R, Y[:, c])
         if kind == "gaussian":
-            W[c] = solve_weights(Phi, counts, sums, alpha / beta)                # (9.12)
-            error = squared_error(np.nansum(Y[:, c] ** 2), Phi @ W[c].T, counts, sums)
-            beta = float(1.0 / max(error / np.count_nonzero(~np.isnan(Y[:, c])), noise_floor))       # (9.13)
+            W[c], beta = m_step(Y[:, c], Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
             continue
+        counts, sums = weighted_sums(R, Y[:, c])
         for _ in range(n_steps):
-            W[c] = bound_step(Phi, counts, sums, W[c], kind, alpha)              # (10.10)
+            W[c] = bound_step(Phi, counts, sums, W[c], kind, alpha)  # (10.10)
     return W, beta
+
+
+@dataclass(frozen=True)
+class DiscreteMap(SheetMap):
+    """A sheet of log odds (and of numbers, in Gaussian columns); its mean is what is expected of the data.
+
+    blocks : tuple of Block, every column once. The precision belongs to the Gaussian columns.
+    """
+
+    blocks: tuple
+
+    certain_because = "the weights of the sheet are a point estimate, so a probability has no variance of its own"
+
+    def log_odds(self, X) -> np.ndarray:
+        """The sheet at latent points, Gaussian columns about their mean, (M, D)."""
+        return basis_functions(X, self.basis) @ self.weights.T
+
+    def moments(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Means of numbers and probabilities of the others, and no variance; both (M, D)."""
+        mean = self.log_odds(X)
+        for kind, c in self.blocks:
+            mean[:, c] = block_means(mean[:, c], kind) + self.mean[c]  # 0 is added to a probability
+        return mean, np.zeros_like(mean)
+
+    def jacobian(self, X) -> np.ndarray:
+        """Derivatives of means and probabilities, (M, D, q)."""
+        J, m = super().jacobian(X), self.moments(X)[0][:, :, None]
+        for kind, c in self.blocks:
+            if kind == "bernoulli":
+                J[:, c] *= m[:, c] * (1.0 - m[:, c])
+            elif kind == "multinomial":
+                J[:, c] = m[:, c] * (J[:, c] - np.sum(m[:, c] * J[:, c], axis=1, keepdims=True))
+        return J
+
+    def log_density(self, Y, X) -> tuple[np.ndarray, np.ndarray]:
+        """Log density of each row at its latent point (M,), (10.12), and gradients (M, q); NaN is a gap."""
+        log_odds, mean, seen, values = self.log_odds(X), self.moments(X)[0], ~np.isnan(Y), np.zeros(len(Y))
+        slope = np.where(seen, Y - mean, 0.0)  # in the log odds
+        for kind, c in self.blocks:
+            a, y, o = log_odds[:, c], np.nan_to_num(Y[:, c]), seen[:, c]
+            if kind == "gaussian":
+                values += gaussian_rows(Y[:, c], mean[:, c], np.full(y.shape, self.noise_variance)).values
+                slope[:, c] *= self.precision
+            elif kind == "bernoulli":
+                values += np.sum(np.where(o, y * a - np.logaddexp(0.0, a), 0.0), axis=1)  # (10.7)
+            else:
+                values += np.sum(y * log_softmax(a, axis=1), axis=1)  # (10.8)
+        return values, np.einsum("md,mdq->mq", slope, super().jacobian(X))
+
+    def deviation(self, mean, variance, noise=True) -> np.ndarray:
+        """Standard deviation of an observation with this mean; without noise that of a mean or a probability."""
+        if not noise:
+            return np.sqrt(variance)
+        deviation = np.sqrt(variance + self.noise_variance)
+        for kind, c in self.blocks:
+            if kind != "gaussian":
+                deviation[:, c] = np.sqrt(mean[:, c] * (1.0 - mean[:, c]))
+        return deviation
+
+    def draw(self, mean, variance, rng) -> np.ndarray:
+        """Every block from its own distribution."""
+        Y, n = mean.copy(), len(mean)
+        for kind, c in self.blocks:
+            if kind == "gaussian":
+                Y[:, c] += np.sqrt(variance[:, c] + self.noise_variance) * rng.standard_normal((n, len(c)))
+            elif kind == "bernoulli":
+                Y[:, c] = rng.random_sample((n, len(c))) < Y[:, c]
+            else:
+                category = np.sum(rng.random_sample((n, 1)) > np.cumsum(Y[:, c], axis=1)[:, :-1], axis=1)
+                Y[:, c] = np.eye(len(c))[category]
+        return Y
+
+
+class DiscreteGTM(GTM):
+    """GTM for binary data, one-hot categories, and tables that mix them with numbers. NaN means not observed.
+
+    Parameters
+    ----------
+    blocks : "auto", a kind, or a list of (kind, columns)
+        Kinds are "gaussian", "bernoulli" and "multinomial" (one-hot columns of ONE category). "auto" takes columns of
+        zeros and ones for Bernoulli and all others for Gaussian.
+    grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+        alpha is not scaled for discrete columns: log odds have no units.
+    n_steps : int
+        Bound steps in each M-step.
+
+    Attributes
+    ----------
+    As in `GTM`, and
+    blocks_ : list of Block
+    means_ : ndarray (K, D)
+        Means of Gaussian columns, probabilities of the others.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> t = rng.uniform(-3, 3, 80)
+    >>> Y = np.column_stack([t, rng.random(80) < 1 / (1 + np.exp(-4 * t))])      # a number and a switch
+    >>> model = DiscreteGTM(grid=(10,), basis=(4,)).fit(Y)
+    >>> [block.kind for block in model.blocks_], model.impute([[2.5, np.nan], [-2.5, np.nan]])[:, 1].round(1)
+    (['gaussian', 'bernoulli'], array([1., 0.]))
+    """
+
+    def __init__(
+        self,
+        blocks: str | list = "auto",
+        grid: tuple[int, ...] = (15, 15),
+        basis: tuple[int, ...] = (4, 4),
+        width: float = 0.75,
+        alpha: float = 0.01,
+        terms: str = "linear",
+        n_steps: int = 3,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        self.blocks = blocks
+        self.n_steps = n_steps
+
+    def check_parameters(self) -> None:
+        """As in `GTM`, and the number of bound steps."""
+        super().check_parameters()
+        checks.whole_number("n_steps", self.n_steps)
+
+    def check_data(self, Y, reset=True, min_samples=2, gaps=False) -> np.ndarray:
+        """As in every model, and labels of new rows are checked against the blocks."""
+        Y = super().check_data(Y, reset, min_samples, gaps)
+        if not reset:
+            check_labels(Y, self.blocks_)
+        return Y
+
+    def prepare(self, Y) -> np.ndarray:
+        """Find and check the blocks; keep the data and lay out nodes and basis functions."""
+        self.blocks_ = read_blocks(self.blocks, Y)
+        check_labels(Y, self.blocks_)
+        return super().prepare(Y)
+
+    def mean_and_variance(self, Y) -> tuple[np.ndarray, float]:
+        """Means and mean variance of Gaussian columns; the others are not centred, and log odds have no units."""
+        numbers = np.isin(
+            np.arange(Y.shape[1]), [c for kind, columns in self.blocks_ if kind == "gaussian" for c in columns]
+        )
+        mean = np.where(numbers, np.nanmean(Y, axis=0), 0.0)
+        return mean, float(np.nanmean((Y - mean)[:, numbers] ** 2)) if numbers.any() else 1.0
+
+    def steps(self, Yc, floor) -> Iterator:
+        """States of the fit."""
+        W, beta = discrete_start(Yc, self.blocks_, self.nodes_, self.basis_values_, grid_spacing(self.grid))
+        alphas = [self.alpha_ if kind == "gaussian" else self.alpha for kind, _ in self.blocks_]
+        return discrete_iterates(
+            Yc, self.basis_values_, self.blocks_, W, min(beta, 1.0 / floor), alphas, self.max_iter, self.n_steps, floor
+        )
+
+    def make_map(self, state):
+        """The sheet of one state."""
+        return DiscreteMap(
+            self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_, tuple(self.blocks_)
+        )
+
+    def node_log_densities(self, Y) -> np.ndarray:
+        """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
+        log_odds = self.map_.log_odds(self.nodes_)
+        return mixed_log_densities(Y - self.mean_, log_odds, self.blocks_, self.precision_)
+
+    def evidence(self, R) -> float:
+        """Not known for this model."""
+        return np.nan

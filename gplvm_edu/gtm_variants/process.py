@@ -1,12 +1,30 @@
 """The sheet as a Gaussian process over the nodes: no basis functions, a covariance instead."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
+from scipy import linalg
 
-from ..gtm import State, log_densities, responsibilities, squared_error, weighted_sums
+from .. import checks
+from ..base import check_is_fitted
+from ..gtm import (
+    GTMState,
+    SheetModel,
+    grid_spacing,
+    log_densities,
+    principal_sheet,
+    responsibilities,
+    squared_error,
+    weighted_sums,
+)
+from ..kernels import RBF, Kernel
 from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
+from ..maps import KernelMap
 
 
-def process_weights(B, counts, sums, precision):
-    r"""Weights a of the sheet m = B a that maximises the expected penalised log likelihood.
+def process_weights(B, counts, sums, precision) -> np.ndarray:
+    r"""Weights a (K, D) of the sheet m = B a that maximises the expected penalised log likelihood.
 
     .. math:: m = (G + \tfrac1\beta B^{-1})^{-1} R Y = B a, \qquad
               a = G^{\frac12} (\tfrac1\beta I + G^{\frac12} B G^{\frac12})^{-1} G^{-\frac12} R Y
@@ -21,10 +39,6 @@ def process_weights(B, counts, sums, precision):
         R Y.
     precision : float
 
-    Returns
-    -------
-    ndarray (K, D)
-
     Notes
     -----
     Costs O(K^3 / 3 + K^2 D). Chapter 10, equations (10.30) and (10.31); Bishop, Svensén and Williams (1998), (42).
@@ -35,14 +49,14 @@ def process_weights(B, counts, sums, precision):
     array([[0.5 ],
            [0.75]])
     """
-    g = np.sqrt(counts)                                                          # (K, 1)
+    g = np.sqrt(counts)  # (K, 1)
     A = g * B * g.T + np.eye(len(B)) / precision
     L, _ = cholesky_with_jitter(A)
     targets = np.divide(sums, g, where=g > 1e-150, out=np.zeros_like(sums))
-    return g * solve_cholesky(L, targets)                                        # (10.31)
+    return g * solve_cholesky(L, targets)  # (10.31)
 
 
-def process_evidence(B, counts, weights, precision, log_likelihood):
+def process_evidence(B, counts, weights, precision, log_likelihood) -> float:
     r"""Laplace's approximation of ln p(Y | B, beta), the sheet integrated out: (10.24) without basis functions.
 
     .. math:: \ln p(Y) \approx L - \tfrac12 \mathrm{tr}(a^\top B a)
@@ -60,33 +74,17 @@ def process_evidence(B, counts, weights, precision, log_likelihood):
     g, D = np.sqrt(counts), weights.shape[1]
     L, _ = cholesky_with_jitter(np.eye(len(B)) + precision * g * B * g.T)
     penalty = 0.5 * np.sum(weights * (B @ weights))
-    return float(log_likelihood - penalty - 0.5 * D * log_determinant(L))        # (10.33)
+    return float(log_likelihood - penalty - 0.5 * D * log_determinant(L))  # (10.33)
 
 
-def process_sheet(kernel, X, weights, X_new):
-    """The sheet anywhere in latent space, y(x) = sum_i k(x, x_i) a_i, equation (10.32); (M, D).
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import RBF
-    >>> process_sheet(RBF(), np.zeros((1, 1)), np.array([[2.0]]), np.array([[0.0], [50.0]]))
-    array([[2.],
-           [0.]])
-    """
-    return kernel(X_new, X) @ weights                                            # (10.32)
-
-
-def process_iterates(Y, B, weights, precision, max_iter=200, noise_floor=0.0):
-    """Generator of `State` with weights a (K, D), the start included; the penalised log likelihood never falls.
+def process_iterates(Y, B, weights, precision, max_iter=200, noise_floor=0.0) -> Iterator[GTMState]:
+    """Generator of `GTMState` with weights a (K, D), the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
-    Y : ndarray (N, D)
-        Centred, complete.
+    Y, precision, max_iter, noise_floor : as in `gtm.em_iterates`, Y complete
     B : ndarray (K, K)
-    weights : ndarray (K, D); precision : float
-    max_iter : int
-    noise_floor : float
+    weights : ndarray (K, D)
 
     Notes
     -----
@@ -102,12 +100,159 @@ def process_iterates(Y, B, weights, precision, max_iter=200, noise_floor=0.0):
     a, beta = weights, precision
     squares, n_entries = np.sum(Y**2), Y.size
     for iteration in range(max_iter + 1):
-        m = B @ a                                                                # (10.30)
+        m = B @ a  # (10.30)
         R, log_density = responsibilities(log_densities(Y, m, beta), overwrite=True)
         value = float(np.sum(log_density))
-        yield State(a, beta, value - 0.5 * float(np.sum(a * m)), value, float(iteration))    # (10.29)
+        yield GTMState(a, beta, value - 0.5 * float(np.sum(a * m)), value, float(iteration))  # (10.29)
         if iteration < max_iter:
             counts, sums = weighted_sums(R, Y)
-            a = process_weights(B, counts, sums, beta)                           # (10.31)
+            a = process_weights(B, counts, sums, beta)  # (10.31)
             error = squared_error(squares, B @ a, counts, sums)
-            beta = float(1.0 / max(error / n_entries, noise_floor))              # (9.13)
+            beta = float(1.0 / max(error / n_entries, noise_floor))  # (9.13)
+
+
+@dataclass(frozen=True)
+class ProcessSheetMap(KernelMap):
+    r"""The posterior of the sheet given the responsibilities: its mean (10.32), and a variance for all outputs.
+
+    .. math:: k(x, x) - k^\top S\, (I + S B S)^{-1} S\, k, \qquad S = (\beta G)^{\frac12}
+
+    kernel; centres (K, q) : the nodes; weights (K, D) : a; mean (D,) of the data; precision of the noise;
+    factor (K, K) : lower Cholesky factor of I + S B S; scale (K,) : the diagonal of S.
+
+    Examples
+    --------
+    >>> one = ProcessSheetMap(RBF(), np.zeros((1, 1)), np.array([[2.0]]), np.zeros(1), 4.0, np.eye(1) * 2, np.ones(1))
+    >>> one.moments(np.array([[0.0], [50.0]]))                                   # less sure far from the node
+    (array([[2.],
+           [0.]]), array([[0.75],
+           [1.  ]]))
+    """
+
+    kernel: Kernel
+    centres: np.ndarray
+    weights: np.ndarray
+    mean: np.ndarray
+    precision: float
+    factor: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def noise_variance(self):
+        """1 / beta."""
+        return 1.0 / self.precision
+
+    def halves(self, C) -> tuple[np.ndarray, np.ndarray]:
+        """L^-1 S c for each row, (1, M, K), as both halves, with L L' = I + S B S."""
+        V = linalg.solve_triangular(self.factor, (C * self.scale).T, lower=True, check_finite=False).T[None]
+        return V, V
+
+    def wholes(self, halves) -> np.ndarray:
+        """S (I + S B S)^-1 S c for each row, (1, M, K)."""
+        return (
+            linalg.solve_triangular(self.factor, halves[0].T, lower=True, trans="T", check_finite=False).T[None]
+            * self.scale
+        )
+
+
+class GaussianProcessGTM(SheetModel):
+    """GTM without basis functions: the sheet has a Gaussian process prior over the nodes.
+
+    Parameters
+    ----------
+    grid : tuple of int
+    length_scale : float
+        Over which distance in latent space (the square from -1 to 1) the sheet forgets itself: its stiffness.
+    variance : float
+        Prior variance of the sheet, in units of the mean variance of a column of the data.
+    kernel : Kernel or None
+        Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data.
+    max_iter, tol, random_state : as in `GTM`
+
+    Attributes
+    ----------
+    weights_ : ndarray (K, D)
+        a, with means_ = B a.
+    kernel_ : Kernel
+    map_ : ProcessSheetMap
+        It knows how sure the sheet is: `inverse_transform(X, return_std=True)`, `log_precision(X)`.
+    log_evidence_ : float
+        By which length scales can be compared.
+    nodes_, means_, precision_, embedding_, log_likelihood_, history_ : as in `GTM`
+
+    Examples
+    --------
+    >>> from gplvm_edu.datasets import make_bent_line
+    >>> Y = make_bent_line(random_state=0).data
+    >>> stiff, free = (GaussianProcessGTM(grid=(20,), length_scale=s).fit(Y) for s in (4.0, 0.4))
+    >>> free.log_likelihood_ > stiff.log_likelihood_
+    True
+    """
+
+    allows_missing = False
+
+    def __init__(
+        self,
+        grid: tuple[int, ...] = (15, 15),
+        length_scale: float = 0.5,
+        variance: float = 1.0,
+        kernel: Kernel | None = None,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: checks.Seed = None,
+    ):
+        self.grid = grid
+        self.length_scale = length_scale
+        self.variance = variance
+        self.kernel = kernel
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def check_parameters(self) -> None:
+        """Raise a clear error unless the kernel can be made."""
+        checks.positive("length_scale", self.length_scale)
+        checks.positive("variance", self.variance)
+        checks.kernel(self.kernel, example="RBF(1.0, 4.0)")
+
+    def prepare(self, Y) -> np.ndarray:
+        """Keep and centre the data; lay out nodes, kernel and prior covariance."""
+        Yc = super().prepare(Y)
+        default = RBF(self.variance * self.scale_, 1.0 / self.length_scale**2)
+        self.kernel_ = default if self.kernel is None else self.kernel.copy()
+        self._B = self.kernel_(self.nodes_)
+        return Yc
+
+    def steps(self, Yc, floor) -> Iterator:
+        """States of the fit, from the plane of PCA, as flat as the covariance allows."""
+        ones = np.ones((len(self.nodes_), 1))
+        plane = np.hstack([ones, self.nodes_])
+        W, beta = principal_sheet(Yc, self.nodes_, plane, grid_spacing(self.grid))
+        start = process_weights(self._B, ones, plane @ W.T, 1e3 / np.mean(np.diag(self._B)))
+        return process_iterates(Yc, self._B, start, min(beta, 1.0 / floor), self.max_iter, floor)
+
+    def make_map(self, state):
+        """The posterior of the sheet at one state."""
+        beta = float(state.precision)
+        R, _ = responsibilities(log_densities(self.rows_ - self.mean_, self._B @ state.weights, beta), overwrite=True)
+        s = np.sqrt(beta * R.sum(axis=1, keepdims=True))
+        L, _ = cholesky_with_jitter(np.eye(len(s)) + s * self._B * s.T)
+        return ProcessSheetMap(self.kernel_, self.nodes_, state.weights, self.mean_, beta, L, s[:, 0])
+
+    def node_means(self, state) -> np.ndarray:
+        """B a, with the White part of the kernel at the nodes, (K, D)."""
+        return self._B @ state.weights + self.mean_
+
+    def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+        """Draw new rows from the fitted mixture: a node by lot, then noise around its mean; returns (Y, X)."""
+        check_is_fitted(self)
+        rng = checks.random_state(self.random_state if random_state is None else random_state)
+        chosen = rng.randint(len(self.nodes_), size=checks.whole_number("n_samples", n_samples))
+        mean = self.means_[chosen]
+        return self.map_.draw(mean, np.zeros_like(mean), rng), self.nodes_[chosen]
+
+    def evidence(self, R) -> float:
+        """Laplace's approximation of the log evidence."""
+        return process_evidence(
+            self._B, R.sum(axis=1, keepdims=True), self.weights_, self.precision_, self.log_likelihood_
+        )

@@ -1,13 +1,35 @@
-"""A few curved latent dimensions and some straight ones: every node carries the same flat ellipsoid."""
-from typing import NamedTuple
+"""A few curved latent dimensions and some straight ones: EM, the map and the estimator."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from ..gtm import log_densities, posterior_means, principal_sheet, responsibilities, solve_weights, weighted_sums
+from .. import checks
+from ..gtm import (
+    GTM,
+    SheetMap,
+    grid_spacing,
+    posterior_means,
+    principal_sheet,
+    responsibilities,
+    solve_weights,
+    weighted_moments,
+    weighted_sums,
+)
+from ..linalg import eigenpairs, gap_patterns
+from .linear_part import linear_coordinates, linear_directions, residual_covariance, shared_log_densities
+
+N_TRIAL_STEPS = 15  # states of each start before the best goes on
 
 
 class SemiLinearState(NamedTuple):
-    """One iterate: weights (D, M), directions V (D, p), precision, objective, log likelihood, passes over the data."""
+    """One iterate: weights (D, M), directions V (D, p), precision, objective, log likelihood, passes over the data.
+
+    `stopped`, `place` and X are as in `gtm.GTMState`.
+    """
 
     weights: np.ndarray
     directions: np.ndarray
@@ -15,149 +37,30 @@ class SemiLinearState(NamedTuple):
     value: float
     log_likelihood: float
     sweeps: float
+    stopped: str = ""
+    place: Callable | None = None
+
+    @property
+    def X(self):
+        """Posterior means of the training rows, (N, q)."""
+        return None if self.place is None else self.place(self)
 
 
-def shared_log_densities(Y, means, directions, precision):
-    r"""ln p(y_n | node i) of Gaussians with one covariance, I / beta + V V'.
-
-    .. math:: \ln N(y \mid m_i, C) = \ln N(L^{-1} y \mid L^{-1} m_i, I) - \ln |L|, \qquad L L^\top = C
-
-    Parameters
-    ----------
-    Y : ndarray (N, D)
-    means : ndarray (K, D)
-    directions : ndarray (D, p)
-        V.
-    precision : float
-
-    Returns
-    -------
-    ndarray (K, N)
-
-    Notes
-    -----
-    Costs O(D^3 + K N D): data and nodes are whitened once, then it is chapter 9's density. Chapter 10, equations
-    (10.15) and (10.16); Bishop, Svensén and Williams (1998), equations (21) and (25).
-
-    Examples
-    --------
-    >>> shared_log_densities(np.array([[2.0, 0.0]]), np.zeros((1, 2)), np.array([[1.0], [0.0]]), 1.0).round(4)
-    array([[-3.1845]])
-    """
-    V, beta = directions, precision
-    L = np.linalg.cholesky(np.eye(len(V)) / beta + V @ V.T)                      # (10.15)
-    white, nodes = np.linalg.solve(L, Y.T).T, np.linalg.solve(L, means.T).T
-    return log_densities(white, nodes, 1.0) - np.sum(np.log(np.diag(L)))         # (10.16)
-
-
-def residual_covariance(Y, R, means):
-    r"""The covariance of the data about the sheet, every pair weighted by its responsibility.
-
-    .. math:: S = \frac1N \sum_{in} R_{in} (y_n - m_i)(y_n - m_i)^\top
-
-    Notes
-    -----
-    Costs O(K N D + N D^2): the square is expanded. Chapter 10, equation (10.17); Bishop, Svensén and Williams (1998),
-    equation (28), which lacks the 1/N that its (23) and (24) need.
-
-    Examples
-    --------
-    >>> residual_covariance(np.array([[0.0], [2.0]]), np.ones((1, 2)), np.array([[1.0]]))
-    array([[1.]])
-    """
-    counts, sums = weighted_sums(R, Y)
-    cross, squares = means.T @ sums, means.T @ (counts * means)
-    return (Y.T @ Y - cross - cross.T + squares) / len(Y)                        # (10.17)
-
-
-def linear_directions(S, n_linear, noise_floor=0.0):
-    r"""The straight directions and the noise that explain a covariance best: PPCA, once the sheet is subtracted.
-
-    .. math:: V = U_p (\Lambda_p - \tfrac1\beta I)^{\frac12}, \qquad
-              \frac1\beta = \frac1{D - p} \sum_{j > p} \lambda_j
-
-    Parameters
-    ----------
-    S : ndarray (D, D)
-    n_linear : int
-        p, the number of straight latent dimensions, below D.
-    noise_floor : float
-
-    Returns
-    -------
-    directions : ndarray (D, p); precision : float
-
-    Notes
-    -----
-    Costs O(D^3). Chapter 10, equation (10.18), the same as chapter 1's (1.10) and (1.11); Bishop, Svensén and Williams
-    (1998), equations (23) and (24).
-
-    Examples
-    --------
-    >>> V, beta = linear_directions(np.diag([5.0, 1.0, 1.0]), 1)
-    >>> np.abs(V).round(3), beta
-    (array([[2.],
-           [0.],
-           [0.]]), 1.0)
-    """
-    lam, U = np.linalg.eigh(S)
-    lam, U = lam[::-1], U[:, ::-1]
-    p, largest = n_linear, U[np.argmax(np.abs(U), axis=0), np.arange(len(U))]
-    U = U * np.where(largest < 0, -1.0, 1.0)                                     # any sign will do, but always the same
-    variance = max(float(np.mean(lam[p:])), noise_floor)
-    V = U[:, :p] * np.sqrt(np.maximum(lam[:p] - variance, 0.0))                  # (10.18)
-    return V, 1.0 / variance
-
-
-def directions_by_em(S, directions, precision):
-    r"""One EM step for the straight directions, the linear latent variables treated as missing as well.
-
-    .. math:: V_{new} = S V (\tfrac1\beta I + M^{-1} V^\top S V)^{-1}, \qquad
-              \frac1{\beta_{new}} = \frac1D \mathrm{tr}(S - S V M^{-1} V_{new}^\top), \qquad
-              M = V^\top V + \tfrac1\beta I
-
-    Returns
-    -------
-    directions : ndarray (D, p); precision : float
-
-    Notes
-    -----
-    S enters only through S V, which residuals give in O(N D p) without S: for large D cheaper than the
-    eigendecomposition. Chapter 10, equation (10.22); Tipping and Bishop (1999).
-
-    Examples
-    --------
-    >>> V, beta = np.array([[1.0], [0.5], [0.0]]), 1.0
-    >>> for _ in range(60):
-    ...     V, beta = directions_by_em(np.diag([5.0, 1.0, 1.0]), V, beta)
-    >>> V.round(3) + 0.0, round(beta, 3)
-    (array([[2.],
-           [0.],
-           [0.]]), 1.0)
-    """
-    V, v, p = directions, 1.0 / precision, directions.shape[1]
-    SV, M = S @ V, V.T @ V + v * np.eye(p)
-    V_new = SV @ np.linalg.inv(v * np.eye(p) + np.linalg.solve(M, V.T @ SV))     # (10.22)
-    variance = (np.trace(S) - np.sum(SV @ np.linalg.inv(M) * V_new)) / len(S)
-    return V_new, float(1.0 / variance)
-
-
-def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0):
-    r"""The sheet's weights when the noise has covariance C: one ridge for each axis of C.
+def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0) -> np.ndarray:
+    r"""The sheet's weights (D, M) when the noise has covariance C: one ridge for each axis of C.
 
     .. math:: (\Phi^\top G \Phi + \alpha c_j I)\, \tilde w_j = \Phi^\top R Y u_j, \qquad
               C = \sum_j c_j u_j u_j^\top, \qquad W = \sum_j u_j \tilde w_j^\top
 
     Parameters
     ----------
-    Phi : ndarray (K, M); counts : ndarray (K, 1); sums : ndarray (K, D)
-    directions : ndarray (D, p); precision : float
+    Phi : ndarray (K, M)
+    counts : ndarray (K, 1)
+    sums : ndarray (K, D)
+    directions : ndarray (D, p)
+    precision : float
     alpha : float
         With alpha = 0 the covariance drops out, and this is (9.12).
-
-    Returns
-    -------
-    ndarray (D, M)
 
     Notes
     -----
@@ -171,44 +74,27 @@ def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0):
            [0.75]])
     """
     V, variance, D = directions, 1.0 / precision, len(directions)
-    U, s, _ = np.linalg.svd(V, full_matrices=True)                               # axes of C  (D, D)
+    U, s, _ = np.linalg.svd(V, full_matrices=True)  # axes of C  (D, D)
     c = np.concatenate([variance + s**2, np.full(D - len(s), variance)])
     if alpha == 0:
         return solve_weights(Phi, counts, sums)
     W = np.empty((D, Phi.shape[1]))
     for value in np.unique(c):
         axes = U[:, c == value]
-        W[c == value] = solve_weights(Phi, counts, sums @ axes, alpha * value)   # (10.19)
+        W[c == value] = solve_weights(Phi, counts, sums @ axes, alpha * value)  # (10.19)
     return U @ W
 
 
-def linear_coordinates(Y, R, means, directions, precision):
-    r"""Posterior means of the straight latent variables, averaged over the nodes; (N, p).
-
-    .. math:: E[v \mid y_n] = \sum_i R_{in} (V^\top V + \tfrac1\beta I)^{-1} V^\top (y_n - m_i)
-
-    Notes
-    -----
-    Costs O(K N p + N D p). Chapter 10, equation (10.20).
-
-    Examples
-    --------
-    >>> linear_coordinates(np.array([[3.0, 1.0]]), np.ones((1, 1)), np.zeros((1, 2)), np.array([[2.0], [0.0]]), 1.0)
-    array([[1.2]])
-    """
-    V, p = directions, directions.shape[1]
-    gain = np.linalg.solve(V.T @ V + np.eye(p) / precision, V.T)                 # (p, D)
-    return (Y - posterior_means(R, means)) @ gain.T                              # (10.20)
-
-
-def semilinear_start(Y, X, Phi, spacing, n_linear, curved):
+def semilinear_start(Y, X, Phi, spacing, n_linear, curved) -> tuple[np.ndarray, np.ndarray, float]:
     """Weights, directions and precision from PCA: the sheet along the principal axes `curved`, V along others, (10.21).
 
     Parameters
     ----------
     Y : ndarray (N, D)
         Centred.
-    X : ndarray (K, q); Phi : ndarray (K, M); spacing : ndarray (q,)
+    X : ndarray (K, q)
+    Phi : ndarray (K, M)
+    spacing : ndarray (q,)
     n_linear : int
     curved : sequence of q integers
         Which of the first q + n_linear principal axes (0 the longest) the curved dimensions start along.
@@ -222,24 +108,23 @@ def semilinear_start(Y, X, Phi, spacing, n_linear, curved):
            [1.]]), array([[2.83],
            [0.  ]]))
     """
-    lam, U = np.linalg.eigh(Y.T @ Y / len(Y))
-    lam, U = np.maximum(lam[::-1], 0.0), U[:, ::-1]
+    lam, U = eigenpairs(Y.T @ Y / len(Y))
+    lam = np.maximum(lam, 0.0)
     straight = [j for j in range(X.shape[1] + n_linear) if j not in set(curved)][:n_linear]
     axes = U[:, straight]
-    W, beta = principal_sheet(Y - Y @ axes @ axes.T, X, Phi, spacing)            # (10.21)
+    W, beta = principal_sheet(Y - Y @ axes @ axes.T, X, Phi, spacing)  # (10.21)
     return W, axes * np.sqrt(np.maximum(lam[straight] - 1.0 / beta, 1e-3 * lam[straight])), beta
 
 
-def semilinear_iterates(Y, Phi, weights, directions, precision, alpha=0.0, max_iter=200, noise_floor=0.0):
+def semilinear_iterates(
+    Y, Phi, weights, directions, precision, alpha=0.0, max_iter=200, noise_floor=0.0
+) -> Iterator[SemiLinearState]:
     """Generator of `SemiLinearState`, the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
-    Y : ndarray (N, D)
-        Centred, complete.
-    Phi : ndarray (K, M)
-    weights : ndarray (D, M); directions : ndarray (D, p); precision : float
-    alpha, max_iter, noise_floor : as in chapter 9
+    Y, Phi, weights, precision, alpha, max_iter, noise_floor : as in `gtm.em_iterates`, Y complete
+    directions : ndarray (D, p)
 
     Notes
     -----
@@ -255,10 +140,174 @@ def semilinear_iterates(Y, Phi, weights, directions, precision, alpha=0.0, max_i
     """
     W, V, beta = weights, directions, precision
     for iteration in range(max_iter + 1):
-        R, log_density = responsibilities(shared_log_densities(Y, Phi @ W.T, V, beta))       # (10.16)
+        R, log_density = responsibilities(shared_log_densities(Y, Phi @ W.T, V, beta))  # (10.16)
         value = float(np.sum(log_density))
         yield SemiLinearState(W, V, beta, value - 0.5 * alpha * float(np.sum(W**2)), value, float(iteration))
         if iteration < max_iter:
-            W = semilinear_weights(Phi, *weighted_sums(R, Y), V, beta, alpha)    # (10.19)
-            S = residual_covariance(Y, R, Phi @ W.T)                             # (10.17)
-            V, beta = linear_directions(S, V.shape[1], noise_floor)              # (10.18)
+            W = semilinear_weights(Phi, *weighted_sums(R, Y), V, beta, alpha)  # (10.19)
+            S = residual_covariance(Y, R, Phi @ W.T)  # (10.17)
+            V, beta = linear_directions(S, V.shape[1], noise_floor)  # (10.18)
+
+
+@dataclass(frozen=True)
+class SemiLinearMap(SheetMap):
+    """A sheet moved along straight directions, (D, p): latent points are (M, q + p), the curved coordinates first.
+
+    `log_density` leaves out the unit Gaussian of the straight coordinates, as every map leaves out its prior.
+    """
+
+    directions: np.ndarray
+
+    def moments(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """The curved sheet, moved along the straight directions, and no variance; both (M, D)."""
+        q = self.nodes.shape[1]
+        mean, variance = super().moments(X[:, :q])
+        return mean + X[:, q:] @ self.directions.T, variance
+
+    def jacobian(self, X) -> np.ndarray:
+        """Derivatives in the curved and the straight coordinates, (M, D, q + p)."""
+        curved = super().jacobian(X[:, : self.nodes.shape[1]])
+        return np.concatenate([curved, np.broadcast_to(self.directions, (len(X), *self.directions.shape))], axis=2)
+
+
+class SemiLinearGTM(GTM):
+    """GTM with curved and straight latent dimensions: a sheet, and one flat ellipsoid at every node.
+
+    Parameters
+    ----------
+    grid, basis : tuple of int
+        Nodes and basis functions along each CURVED dimension.
+    n_linear : int
+        Straight dimensions; reduced where the data have no room for them (`n_linear_`).
+    curved : sequence of int or None
+        Which principal axes (0 the longest) the curved dimensions start along. None: every choice is tried for a few
+        steps and the best goes on; the model is easily caught in a poor optimum otherwise.
+    width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+
+    Attributes
+    ----------
+    As in `GTM`, and
+    directions_ : ndarray (D, p); covariance_ : ndarray (D, D); curved_ : tuple of int
+    embedding_ : ndarray (N, q + p)
+        Curved coordinates first, then the straight ones.
+
+    Examples
+    --------
+    >>> from gplvm_edu.datasets import make_furrowed_sheet
+    >>> model = SemiLinearGTM().fit(make_furrowed_sheet(random_state=0).data)
+    >>> direction = model.directions_[:, 0] / np.linalg.norm(model.directions_)
+    >>> bool(abs(direction @ [0.0, np.sqrt(0.5), np.sqrt(0.5)]) > 0.99)
+    True
+    """
+
+    allows_missing = False
+
+    def __init__(
+        self,
+        grid: tuple[int, ...] = (10,),
+        basis: tuple[int, ...] = (5,),
+        n_linear: int = 1,
+        curved: tuple[int, ...] | None = None,
+        width: float = 0.75,
+        alpha: float = 0.01,
+        terms: str = "linear",
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        self.n_linear = n_linear
+        self.curved = curved
+
+    def check_parameters(self) -> None:
+        """As in `GTM`, and the straight dimensions."""
+        super().check_parameters()
+        q, p = len(tuple(self.grid)), checks.whole_number("n_linear", self.n_linear, at_least=0)
+        wanted = set(range(q)) if self.curved is None else set(self.curved)
+        if len(wanted) != q or not wanted <= set(range(q + p)):
+            raise ValueError(
+                f"curved must name {q} different principal axes out of 0 to {q + p - 1}, one for each "
+                f"dimension of grid={self.grid}, got {self.curved!r}."
+            )
+
+    def steps(self, Yc, floor) -> Iterator:
+        """States of the fit, from the most promising of the starts."""
+        q, D = self.nodes_.shape[1], Yc.shape[1]
+        self.n_linear_ = min(self.n_linear, max(D - q, 0))
+        choices = combinations(range(min(q + self.n_linear_, D)), q) if D >= q else [tuple(range(q))]
+        choices = list(choices) if self.curved is None else [tuple(self.curved)]
+        values = {}
+        for curved in choices:
+            *_, last = islice(self.steps_from(Yc, floor, curved), 1 if len(choices) == 1 else N_TRIAL_STEPS)
+            values[curved] = last.value
+        self.curved_ = max(values, key=values.__getitem__)
+        return self.steps_from(Yc, floor, self.curved_)
+
+    def steps_from(self, Yc, floor, curved) -> Iterator:
+        """States of the fit whose curved dimensions start along these principal axes."""
+        W, V, beta = semilinear_start(
+            Yc, self.nodes_, self.basis_values_, grid_spacing(self.grid), self.n_linear_, curved
+        )
+        return semilinear_iterates(
+            Yc, self.basis_values_, W, V, min(beta, 1.0 / floor), self.alpha_, self.max_iter, floor
+        )
+
+    def make_map(self, state):
+        """The sheet of one state and its straight directions."""
+        return SemiLinearMap(
+            self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_, state.directions
+        )
+
+    def node_means(self, state) -> np.ndarray:
+        """Image of every node, its straight coordinates 0; (K, D)."""
+        return self.basis_values_ @ state.weights.T + self.mean_
+
+    def set_state(self, state) -> Self:
+        """Make the estimator that of one iterate."""
+        self.directions_ = state.directions
+        return super().set_state(state)
+
+    def evidence(self, R) -> float:
+        """Not known for this model."""
+        return np.nan
+
+    def node_log_densities(self, Y) -> np.ndarray:
+        """ln p(y_n | node i) of what was observed of rows in the units of the data, (K, N)."""
+        log_p, m = np.empty((len(self.nodes_), len(Y))), self.means_ - self.mean_
+        for rows, o in gap_patterns(Y):
+            y = Y[np.ix_(rows, o)] - self.mean_[o]
+            log_p[:, rows] = shared_log_densities(y, m[:, o], self.directions_[o], self.precision_)
+        return log_p
+
+    def latent_means(self, Y, R) -> np.ndarray:
+        """Posterior means of rows with responsibilities R, curved coordinates first; (N, q + p)."""
+        straight = np.empty((len(Y), self.directions_.shape[1]))
+        for rows, o in gap_patterns(Y):
+            straight[rows] = linear_coordinates(
+                Y[np.ix_(rows, o)], R[:, rows], self.means_[:, o], self.directions_[o], self.precision_
+            )
+        return np.hstack([posterior_means(R, self.nodes_), straight])
+
+    def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
+        """What rows with gaps say: a Gaussian of straight coordinates at every node, weighted by responsibilities."""
+        checks.whole_number("n_starts", n_starts)
+        Y = self.check_data(Y, reset=False, gaps=True)
+        R, V, q = self.posterior(Y)[0], self.directions_, self.nodes_.shape[1]
+        X = self.latent_means(Y, R)
+        S, variance = np.hstack([weighted_moments(R, self.nodes_)[1], np.empty_like(X[:, q:])]), np.empty(Y.shape)
+        for rows, o in gap_patterns(Y):
+            inverse = np.linalg.inv(V[o].T @ V[o] + np.eye(V.shape[1]) / self.precision_)
+            straight = self.means_[:, o] @ V[o] @ inverse  # what a node takes off v  (K, p)
+            own = inverse / self.precision_  # covariance of v at a node
+            S[rows, q:] = weighted_moments(R[:, rows], straight)[1] + np.diag(own)
+            variance[rows] = weighted_moments(R[:, rows], self.means_ - straight @ V.T)[1] + np.sum(V @ own * V, axis=1)
+        return X, S, posterior_means(R, self.means_) + X[:, q:] @ V.T, variance
+
+    def draw_latent(self, n_samples, rng) -> np.ndarray:
+        """A node by lot, and straight coordinates from the unit Gaussian."""
+        return np.hstack([super().draw_latent(n_samples, rng), rng.standard_normal((n_samples, self.n_linear_))])
+
+    @property
+    def covariance_(self) -> np.ndarray:
+        """C, the same for every node, (D, D)."""
+        return np.eye(len(self.mean_)) / self.precision_ + self.directions_ @ self.directions_.T

@@ -1,9 +1,12 @@
 """The active set's likelihood: chapter 5's objective on d rows instead of N."""
+
 from typing import NamedTuple
 
 import numpy as np
 
 from ..gplvm import factorise, kernel_matrix_gradient, log_likelihood
+from ..kernels import Kernel
+from ..linalg import unit_gaussian_log_density
 from ..optimise import minimise
 
 
@@ -17,15 +20,22 @@ class Sites(NamedTuple):
     variances: np.ndarray
 
 
-def sites_of(selection):
+def selection_sites(selection) -> Sites:
     """The sites of a selection with their variances, one column of variances when all columns agree, (7.12)."""
-    m, beta = selection.site_means, selection.precisions
     G = len(selection.L)
     with np.errstate(divide="ignore"):
-        return Sites(m, 1.0 / beta[:, :G])                                       # (7.12)
+        return Sites(selection.site_means, 1.0 / selection.precisions[:, :G])  # (7.12)
 
 
-def active_log_likelihood(sites, X, kernel, latent_prior=None):
+def observed_sites(Y, jitter=0.0) -> Sites:
+    """The data as their own sites, for a kernel that holds the noise: variance 0, infinite where missing; (7.12)."""
+    missing = np.isnan(Y)
+    if not missing.any():
+        return Sites(Y, np.full((len(Y), 1), jitter))
+    return Sites(np.where(missing, 0.0, Y), np.where(missing, np.inf, jitter))  # (7.12)
+
+
+def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
     r"""Log likelihood of the active rows, with gradients in their positions and in the kernel's parameters.
 
     .. math:: \sum_d \ln N(m_d \mid 0,\ K_{II} + B_d^{-1}) \; \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
@@ -61,22 +71,22 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None):
     K, value = kernel(X), 0.0
     in_K = np.zeros_like(K)
     for m, variances in _columns(sites):
-        rows = np.flatnonzero(np.isfinite(variances))                            # a missing entry: no row, no column
+        rows = np.flatnonzero(np.isfinite(variances))  # a missing entry: no row, no column
         if len(rows) == 0:
             continue
         block = np.ix_(rows, rows)
-        C = K[block] + np.diag(variances[rows])                                  # (7.12)
+        C = K[block] + np.diag(variances[rows])  # (7.12)
         factor = factorise(m[rows], C)
-        value += log_likelihood(m[rows], C, factor)                              # (7.11)
-        in_K[block] += kernel_matrix_gradient(factor)                            # (7.13)
+        value += log_likelihood(m[rows], C, factor)  # (7.11)
+        in_K[block] += kernel_matrix_gradient(factor)  # (7.13)
     dX, dtheta = kernel.gradients(in_K, X)
     if latent_prior == "gaussian":
-        value -= 0.5 * np.sum(X**2) + 0.5 * X.size * np.log(2 * np.pi)
+        value += unit_gaussian_log_density(X)
         dX = dX - X
     return float(value), dX, dtheta
 
 
-def printed_active_log_likelihood(Y, K):
+def printed_active_log_likelihood(Y, K) -> float:
     r"""Equation (11) of the paper as it is printed, without the powers D and d: to see what it does.
 
     .. math:: -\tfrac{D}{2} \ln 2\pi - \tfrac12 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
@@ -94,11 +104,13 @@ def printed_active_log_likelihood(Y, K):
     factor = factorise(Y, K)
     constants = 0.5 * D * (d - 1) * np.log(2 * np.pi)
     spared = (D - 1) * np.sum(np.log(np.diag(factor.L)))
-    return float(log_likelihood(Y, K, factor) + constants + spared)                   # (7.14)
+    return float(log_likelihood(Y, K, factor) + constants + spared)  # (7.14)
 
 
-def climb_active(sites, X, kernel, latent_prior=None, optimise_active=True, method="scg", max_iter=5):
-    """A few optimiser steps on the active set's likelihood: new positions, new kernel, evaluations.
+def optimise_active_set(
+    sites, X, kernel, latent_prior=None, optimise_active=True, method="scg", max_iter=5
+) -> tuple[np.ndarray, Kernel, int]:
+    """A few optimiser steps on the active set's likelihood, in its positions and the kernel's parameters.
 
     Parameters
     ----------
@@ -127,22 +139,18 @@ def climb_active(sites, X, kernel, latent_prior=None, optimise_active=True, meth
     --------
     >>> from gplvm_edu.kernels import RBF, White
     >>> two = Sites(np.array([[1.0], [-1.0]]), np.zeros((2, 1)))
-    >>> X, kernel, _ = climb_active(two, np.array([[0.5], [-0.5]]), RBF() + White(0.1), max_iter=3)
+    >>> X, kernel, _ = optimise_active_set(two, np.array([[0.5], [-0.5]]), RBF() + White(0.1), max_iter=3)
     >>> bool(X[0, 0] > 0.5)                                                      # apart is better
     True
     """
-    kernel, n, worst = kernel.copy(), X.size if optimise_active else 0, [0.0]
-    unit = np.maximum(kernel.parameters, 1.0)            # a step of one in theta is a trifle for a parameter of ten
+    kernel, n = kernel.copy(), X.size if optimise_active else 0
+    unit = np.maximum(kernel.parameters, 1.0)  # a step of one in theta is small for a parameter of ten
 
     def value_and_gradient(x):
         kernel.theta = unit * x[n:]
-        place = x[:n].reshape(X.shape) if optimise_active else X
-        try:
-            value, dX, dtheta = active_log_likelihood(sites, place, kernel, latent_prior)
-        except np.linalg.LinAlgError:                                            # too long a step
-            return worst[0] + 1e6 * (1.0 + abs(worst[0])), np.zeros_like(x)
-        worst[0] = max(worst[0], -value)
-        return -value, -np.concatenate([dX.ravel()[:n], unit * dtheta])          # (7.13)
+        positions = x[:n].reshape(X.shape) if optimise_active else X
+        value, dX, dtheta = active_log_likelihood(sites, positions, kernel, latent_prior)
+        return -value, -np.concatenate([dX.ravel()[:n], unit * dtheta])  # (7.13)
 
     start = np.concatenate([X.ravel()[:n], kernel.theta / unit])
     *_, last = minimise(value_and_gradient, start, method, max_iter)

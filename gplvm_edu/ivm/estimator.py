@@ -1,18 +1,22 @@
 """`SparseGPLVM`: the GP-LVM with an active set, for any noise model and with missing values."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Self
+
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ..base import DensityModel, IterativeFit, check_components
-from ..gplvm import initial_positions
-from ..kernels import RBF, Bias, Kernel, White
+from .. import checks, starts
+from ..base import IterativeFit, MapModel
+from ..gplvm import JITTER
+from ..kernels import Kernel, common_start
+from ..linalg import fill_with_means, unit_gaussian_log_density
 from ..noise import Gaussian, Noise, PerColumn
-from .algorithm import sparse_iterates, split_noise
-from .mapping import inactive_log_likelihood, latent_moments, nearest_rows, project_sparse
-
-JITTER = 1e-8               # of the variance of Y: bounds the noise from below
+from ..optimise import METHODS
+from .algorithm import SparseOptions, SparseState, sparse_iterates, sparse_model
 
 
-class SparseGPLVM(IterativeFit, DensityModel):
+class SparseGPLVM(IterativeFit, MapModel):
     """Sparse Gaussian process latent variable model: an active set chosen by the informative vector machine.
 
     Parameters
@@ -20,10 +24,9 @@ class SparseGPLVM(IterativeFit, DensityModel):
     n_components : int, default 2
     n_active : int, default 100
         d, the size of the active set; at most the number of rows is used.
-    n_outer : int, default 15
-        T, the passes of Algorithm 1.
-    kernel : Kernel or None
-        None: RBF + Bias + White, scaled to the data. The kernel passed in is not changed.
+    max_iter : int, default 15
+        T, the passes of Algorithm 1: a schedule, there is no other end.
+    kernel : as in `GPLVM`
     noise : None, a noise model of `gplvm_edu.noise`, or a list with one for each column
         None: Gaussian noise of the variance of the kernel's `White` part, which is learnt.
     optimise_active : bool, default True
@@ -33,14 +36,10 @@ class SparseGPLVM(IterativeFit, DensityModel):
     n_inactive_steps : int, default 50
         Steps of each inactive row in each pass.
     relocate : bool, default True
-        An inactive row begins at its own place or at the best of the active rows' places, whichever is likelier: a
-        row caught on the wrong hill can leave it. False is the algorithm as printed.
-    init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
-    latent_prior : "gaussian" or None
-        A unit Gaussian prior keeps a row that nothing holds from drifting away.
-    optimizer : "scg" or "l-bfgs"
-        For the active set.
-    random_state : int, RandomState or None
+        The search of an inactive row begins at its own position or at the best of the active rows', whichever is
+        likelier: a row caught at the wrong maximum can leave it. False is the algorithm as printed.
+    init, latent_prior, optimiser, random_state : as in `GPLVM`
+        The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set.
 
     Attributes
     ----------
@@ -52,25 +51,46 @@ class SparseGPLVM(IterativeFit, DensityModel):
         Of the active rows together plus that of every other row given them, (7.21).
     history_ : ndarray
         The objective after each pass, the start included; it need not rise.
-    n_active_, n_iter_, n_evaluations_ : int
+    n_active_, n_iter_, n_evaluations_ : int; converged_ : bool
+    map_ : ActiveMap
+    jitter_ : float
+        What was added to the variance of the kernel's `White` part, in the units of Y squared.
 
     Examples
     --------
     >>> from gplvm_edu import datasets
     >>> oil = datasets.simulate_oil_flow(120, random_state=0)
-    >>> model = SparseGPLVM(n_active=30, n_outer=3).fit(oil.data)
+    >>> model = SparseGPLVM(n_active=30, max_iter=3).fit(oil.data)
     >>> model.embedding_.shape, len(model.active_), bool(model.history_[-1] > model.history_[0])
     ((120, 2), 30, True)
     """
 
     allows_missing = True
+    failing_checks = {
+        name: "the position of an active row maximises the likelihood of all active rows together, a new "
+        "row's its own given them: fit_transform and transform are different problems (chapter 7)"
+        for name in ("check_transformer_general", "check_transformer_data_not_an_array")
+    }
 
-    def __init__(self, n_components=2, n_active=100, n_outer=15, kernel=None, noise=None, optimise_active=True,
-                 n_steps=5, n_inactive_steps=50, relocate=True, init="pca", latent_prior="gaussian",
-                 optimizer="scg", random_state=None):
+    def __init__(
+        self,
+        n_components: int = 2,
+        n_active: int = 100,
+        max_iter: int = 15,
+        kernel: Kernel | None = None,
+        noise=None,
+        optimise_active: bool = True,
+        n_steps: int = 5,
+        n_inactive_steps: int = 50,
+        relocate: bool = True,
+        init: str | np.ndarray = "pca",
+        latent_prior: str | None = "gaussian",
+        optimiser: str = "scg",
+        random_state: checks.Seed = None,
+    ):
         self.n_components = n_components
         self.n_active = n_active
-        self.n_outer = n_outer
+        self.max_iter = max_iter
         self.kernel = kernel
         self.noise = noise
         self.optimise_active = optimise_active
@@ -79,154 +99,75 @@ class SparseGPLVM(IterativeFit, DensityModel):
         self.relocate = relocate
         self.init = init
         self.latent_prior = latent_prior
-        self.optimizer = optimizer
+        self.optimiser = optimiser
         self.random_state = random_state
 
-    @property
-    def failing_checks(self):
-        """What scikit-learn asks of a transformer and a GP-LVM can't give."""
-        reason = ("the position of an active row maximises the likelihood of all active rows together, a new row's its "
-                  "own given them: fit_transform and transform are different problems (chapter 7)")
-        return {"check_transformer_general": reason, "check_transformer_data_not_an_array": reason}
-
     # --- fitting ---------------------------------------------------------------------------------------------
-    def iterates(self, Y):
+    def iterates(self, Y) -> Iterator[SparseState]:
         """Prepare the fit and yield its states, the start first; `fit` exhausts this, a widget pauses it."""
-        Y = self.check_data(Y)
-        noise = self._check_parameters(Y)
-        Y = (Gaussian() if noise is None else noise).check(Y)
-        filled, mean = _filled(Y)
-        self.mean_ = mean if noise is None else np.zeros(Y.shape[1])
-        self._Y = Y - self.mean_
-        variance = np.nanvar(Y - mean) if noise is None or isinstance(noise, Gaussian) else 1.0
-        variance = variance if variance > 1e-300 else 1.0
-        kernel = self.kernel if self.kernel is not None else start_kernel(variance)
-        X = initial_positions(filled, self.n_components, self.init, check_random_state(self.random_state))
-        self._noise = None if noise is None else noise.start(Y, prior_variance=float(np.mean(kernel.diag(X))))
-        self._jitter = JITTER * variance
-        yield from sparse_iterates(
-            self._Y, X, kernel, self._noise, self.n_active, self.n_outer, self._jitter, method=self.optimizer,
-            optimise_active=self.optimise_active, latent_prior=self.latent_prior, n_steps=self.n_steps,
-            n_inactive_steps=self.n_inactive_steps, relocate=self.relocate)
+        noise, variance = self.prepare(Y)
+        kernel = self.kernel if self.kernel is not None else common_start(variance, noise=0.01)  # (7.22)
+        filled, _ = fill_with_means(self.rows_)
+        X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
+        if noise is not None:
+            noise = noise.start(self.rows_, prior_variance=float(np.mean(kernel.diag(X))))
+        options = SparseOptions(
+            n_active=self.n_active,
+            n_steps=self.n_steps,
+            n_inactive_steps=self.n_inactive_steps,
+            optimise_active=self.optimise_active,
+            relocate=self.relocate,
+            latent_prior=self.latent_prior,
+            optimiser=self.optimiser,
+        )
+        model = sparse_model(kernel, noise, self.jitter_)
+        yield from sparse_iterates(self.rows_ - self.mean_, X, model, options, self.max_iter)
 
-    def set_state(self, state, history=()):
+    def prepare(self, Y):
+        """Check everything; the noise model (None: the kernel's) and the variance. Sets `rows_`, `mean_`, `jitter_`."""
+        Y = self.check_data(Y)
+        noise = self.check_parameters(Y)
+        checks.observed_columns(checks.observed_rows(Y))
+        self.rows_ = Y.copy() if noise is None else noise.check(Y)
+        _, mean = fill_with_means(self.rows_)
+        self.mean_ = mean if noise is None else np.zeros(Y.shape[1])
+        variance = np.nanvar(self.rows_ - mean) if noise is None or isinstance(noise, Gaussian) else 1.0
+        variance = variance if variance > 1e-300 else 1.0
+        self.jitter_ = JITTER * variance
+        return noise, variance
+
+    def set_state(self, state) -> Self:
         """Make the estimator that of one state: positions, kernel, active set and the map that follows from them."""
-        self.embedding_, self.kernel_, self._mapping = state.X, state.kernel, state.mapping
-        self.noise_ = state.mapping.noise
+        self.embedding_, self.kernel_, self.noise_ = state.X, state.model.kernel, state.model.noise
+        self.map_ = replace(state.map_, mean=self.mean_)
         self.active_, self.gains_ = state.selection.active, state.selection.gains
         self.n_active_ = len(self.active_)
-        prior = 0.5 * np.sum(state.X**2) + 0.5 * state.X.size * np.log(2 * np.pi)
-        self.log_likelihood_ = float(state.value + (prior if self.latent_prior == "gaussian" else 0.0))
-        self.history_, self.n_iter_ = np.array(history), max(len(history) - 1, 1)
-        self.n_evaluations_ = state.n_evaluations
+        prior = unit_gaussian_log_density(state.X) if self.latent_prior == "gaussian" else 0.0
+        self.log_likelihood_, self.n_evaluations_ = float(state.value - prior), state.n_evaluations
         return self
 
-    # --- new rows --------------------------------------------------------------------------------------------
-    def project(self, Y, n_restarts=5):
-        """Best latent position (M, q) of each new row, NaN allowed, and its log likelihood, over several starts."""
-        Y = self._check_new(Y)
-        starts = self.embedding_[nearest_rows(Y, self._Y, n_restarts)]           # (M, n_restarts, q)
-        return project_sparse(self._mapping, Y, starts, self.latent_prior)
-
-    def transform(self, Y, n_restarts=5):
-        """Latent positions of new rows, NaN allowed: the best of several climbs, each from a near neighbour's place."""
-        return self.project(Y, n_restarts)[0]
-
-    def reconstruct(self, Y, n_restarts=5):
-        """Expected value of EVERY entry of new rows, the missing ones too, and the latent positions they come from.
-
-        Returns
-        -------
-        means : ndarray (M, D)
-            Probabilities where the noise is `Probit`.
-        X : ndarray (M, q)
-        """
-        X = self.transform(Y, n_restarts)
-        return self.inverse_transform(X), X
-
-    def score_samples(self, Y, n_restarts=5):
-        """Log density of the observed entries of new rows at their best latent position."""
-        X = self.transform(Y, n_restarts)
-        return inactive_log_likelihood(self._mapping, self._check_new(Y), X)[0]
-
-    def inverse_transform(self, X, return_std=False):
-        """Expected data at latent points (M, D); optionally the deviation of f, (M,) where all columns share it."""
-        mean, variance = latent_moments(self._mapping, self.check_latent(X))
-        expected = self._mapping.noise.predict(mean, variance) + self.mean_
-        if not return_std:
-            return expected
-        return expected, np.sqrt(variance[:, 0] if variance.shape[1] == 1 else variance)
-
-    def log_precision(self, limits, n_grid=60):
-        """The grey picture: log precision of the map on a grid over (left, right, bottom, top), for q = 2.
-
-        Where columns differ in their variance, the mean over columns of the log precision is shown.
-        """
-        left, right, bottom, top = limits
-        across, up = np.meshgrid(np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid))
-        _, variance = latent_moments(self._mapping, np.column_stack([across.ravel(), up.ravel()]))
-        return -np.mean(np.log(variance), axis=1).reshape(n_grid, n_grid)
-
-    def sample(self, n_samples=1, random_state=None):
-        """New rows (and their latent points): x from the prior, or at training points when there is none."""
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        if self.latent_prior == "gaussian":
-            X = rng.standard_normal((n_samples, self.embedding_.shape[1]))
-        else:
-            X = self.embedding_[rng.randint(len(self.embedding_), size=n_samples)]
-        mean, variance = latent_moments(self._mapping, X)
-        f = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
-        return self._mapping.noise.sample(f, rng) + self.mean_, X
-
     # --- checks ----------------------------------------------------------------------------------------------
-    def _check_new(self, Y):
-        Y = self.check_data(Y, reset=False)
-        if np.ndim(getattr(self._mapping.noise, "variance", 0)) == 2:
-            raise ValueError("The noise has a variance for each row of the training data, so that of a new row is not "
-                             "known. Fit with one variance, or with one for each column (chapter 8).")
-        Y = self._mapping.noise.check(Y, allow_empty=True) - self.mean_
-        empty = np.flatnonzero(np.isnan(Y).all(axis=1))
-        if len(empty):
-            raise ValueError(f"Row {empty[0]} of Y has no observed entry (and {len(empty)} rows in all): nothing says "
-                             "where it belongs. Leave it out (chapter 8, \"Missing values\").")
-        return Y
+    def check_rows(self, Y, gaps=True) -> np.ndarray:
+        """New rows as the noise model reads them, with at least one value in each."""
+        Y = super().check_rows(Y, gaps)
+        return self.map_.noise_of_new_rows().check(Y, allow_empty=True)
 
-    def _check_parameters(self, Y):
-        """The noise model, None for that of the kernel, after a look at every parameter."""
+    def check_parameters(self, Y) -> Noise | None:
+        """Every constructor argument, before any work; the noise model, None for that of the kernel."""
         N, D = Y.shape
-        check_components(self.n_components, N, D, max(N - 1, 1), f"{N} points span {N - 1} dimensions at most")
-        for name, smallest in (("n_active", 1), ("n_outer", 0), ("n_steps", 0), ("n_inactive_steps", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
-                raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels (such as RBF() + White(0.1)) or None, got "
-                             f"{self.kernel!r}.")
-        if self.latent_prior not in ("gaussian", None):
-            raise ValueError(f"latent_prior must be \"gaussian\" or None, got {self.latent_prior!r}.")
+        checks.components(self.n_components, N, D, max(N - 1, 1), f"{N} points span {N - 1} dimensions at most")
+        checks.whole_number("n_active", self.n_active)
+        for name in ("max_iter", "n_steps", "n_inactive_steps"):
+            checks.whole_number(name, getattr(self, name), at_least=0)
+        checks.kernel(self.kernel)
+        checks.choice("latent_prior", self.latent_prior, ("gaussian", None))
+        checks.choice("optimiser", self.optimiser, METHODS)
         noise = PerColumn(self.noise) if isinstance(self.noise, (list, tuple)) else self.noise
         if noise is not None and not isinstance(noise, Noise):
-            raise ValueError(f"noise must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for "
-                             f"each column, or None for the kernel's White part, got {noise!r} (chapter 8).")
-        if noise is None and self.kernel is not None:
-            split_noise(self.kernel)
+            raise ValueError(
+                f"noise must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for "
+                f"each column, or None for the kernel's White part, got {noise!r} (chapter 8)."
+            )
+        if self.kernel is not None:
+            sparse_model(self.kernel, noise)  # a kernel without noise is refused here
         return noise
-
-
-def start_kernel(variance):
-    """Where the kernel's parameters start: chapter 5's start with a tenth of its noise, (7.22).
-
-    Examples
-    --------
-    >>> start_kernel(1.0)
-    RBF(variance=1, inverse_width=1) + Bias(variance=0.1353) + White(variance=0.01)
-    """
-    return RBF(variance, 1.0) + Bias(min(np.exp(-2.0), variance)) + White(0.01 * variance)      # (7.22)
-
-
-def _filled(Y):
-    """Centred data with the mean in every gap, for the start; and the column means."""
-    missing = np.isnan(Y)
-    counts = np.maximum((~missing).sum(axis=0), 1)
-    mean = np.where(missing, 0.0, Y).sum(axis=0) / counts
-    return np.where(missing, 0.0, Y - mean), mean

@@ -1,5 +1,7 @@
 """Sums and products of kernels: new covariances from old ones, gradients included (chapter 2)."""
-from functools import reduce
+
+from functools import cached_property, reduce
+from typing import Self
 
 import numpy as np
 
@@ -9,42 +11,51 @@ from .kernel import Kernel
 class Combination(Kernel):
     """A sum or a product: its parts are copies, named by their kinds (``k["white"].variance``)."""
 
+    parts: tuple[Kernel, ...]
+
     def __init__(self, *parts):
         wrong = [part for part in parts if not isinstance(part, Kernel)]
         if wrong or not parts:
-            raise ValueError(f"{type(self).__name__} combines kernels, got {wrong[0]!r}." if wrong else
-                             f"{type(self).__name__} needs at least one kernel.")
+            raise ValueError(
+                f"{type(self).__name__} combines kernels, got {wrong[0]!r}."
+                if wrong
+                else f"{type(self).__name__} needs at least one kernel."
+            )
         flat = [inner for part in parts for inner in (part.parts if type(part) is type(self) else [part])]
-        self.parts = [part.copy() for part in flat]
+        self.parts = tuple(part.copy() for part in flat)
 
-    def copy(self):
+    def copy(self) -> Self:
         """An independent combination of copies of the parts."""
         return type(self)(*self.parts)
 
-    @property
-    def part_names(self):
+    @cached_property
+    def part_names(self) -> list[str]:
         """rbf, white, ...; a kind that occurs twice is numbered: rbf, rbf2."""
         kinds = [type(part).__name__.lower() for part in self.parts]
-        seen = [kinds[:i + 1].count(kind) for i, kind in enumerate(kinds)]
+        seen = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
         return [kind if n == 1 else f"{kind}{n}" for kind, n in zip(kinds, seen, strict=True)]
+
+    @cached_property
+    def _slots(self):
+        """As scikit-learn writes nested parameters: ('part__parameter', leaf, parameter)."""
+        return [
+            (f"{part_name}__{name}", owner, attribute)
+            for part_name, part in zip(self.part_names, self.parts, strict=True)
+            for name, owner, attribute in part._slots
+        ]
+
+    @cached_property
+    def _sized(self):
+        return [slot for slot in self._slots if slot[2] in slot[1]._each]
 
     def __getitem__(self, name):
         """A part by its name or its place."""
         return self.parts[self.part_names.index(name) if name in self.part_names else name]
 
-    def get_params(self, deep=True):
-        """{'part__parameter': value}, as scikit-learn writes nested parameters."""
-        return {f"{part_name}__{name}": value for part_name, part in zip(self.part_names, self.parts, strict=True)
-                for name, value in part.get_params().items()}
-
-    def _owner(self, name):
-        part_name, inner = name.split("__", 1)
-        return self[part_name]._owner(inner)
-
     def __eq__(self, other):
         return type(self) is type(other) and self.parts == other.parts
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
 
     def __repr__(self):
         return self._join(repr)
@@ -66,17 +77,23 @@ class Sum(Combination):
     def _matrix(self, X, Z):
         K = self.parts[0]._matrix(X, Z)
         for part in self.parts[1:]:
-            K += part._matrix(X, Z)                                              # (2.12)
+            K += part._matrix(X, Z)  # (2.12)
         return K
 
     def _diag(self, X, noise):
-        return sum(part._diag(X, noise) for part in self.parts)                  # (2.12)
+        return sum(part._diag(X, noise) for part in self.parts)  # (2.12)
 
     def _gradients(self, G, X, Z):
         return _collect(part._gradients(G, X, Z) for part in self.parts)
 
+    def _input_derivatives(self, X, Z):
+        return sum(part._input_derivatives(X, Z) for part in self.parts)  # (2.12)
+
     def _diag_gradients(self, g, X, noise):
         return _collect(part._diag_gradients(g, X, noise) for part in self.parts)
+
+    def _mixed_derivative(self, X):
+        return sum(part._mixed_derivative(X) for part in self.parts)  # (2.12)
 
 
 class Product(Combination):
@@ -96,13 +113,42 @@ class Product(Combination):
 
     def _gradients(self, G, X, Z):
         Ks = [part._matrix(X, Z) for part in self.parts]
-        return _collect(part._gradients(reduce(np.multiply, [G, *Ks[:i], *Ks[i + 1:]]), X, Z)     # (2.22)
-                        for i, part in enumerate(self.parts))
+        return _collect(
+            part._gradients(reduce(np.multiply, [G, *Ks[:i], *Ks[i + 1 :]]), X, Z)  # (2.22)
+            for i, part in enumerate(self.parts)
+        )
+
+    def _input_derivatives(self, X, Z):
+        Ks = [part._matrix(X, Z)[:, :, None] for part in self.parts]
+        return sum(
+            reduce(np.multiply, [part._input_derivatives(X, Z), *Ks[:i], *Ks[i + 1 :]])  # (2.22)
+            for i, part in enumerate(self.parts)
+        )
 
     def _diag_gradients(self, g, X, noise):
         ks = [part._diag(X, noise) for part in self.parts]
-        return _collect(part._diag_gradients(reduce(np.multiply, [g, *ks[:i], *ks[i + 1:]]), X, noise)
-                        for i, part in enumerate(self.parts))
+        return _collect(
+            part._diag_gradients(reduce(np.multiply, [g, *ks[:i], *ks[i + 1 :]]), X, noise)
+            for i, part in enumerate(self.parts)
+        )
+
+    def _mixed_derivative(self, X):
+        factors = [
+            (part._diag(X, False), 0.5 * part._diag_gradients(np.ones(len(X)), X, False)[0], part._mixed_derivative(X))
+            for part in self.parts
+        ]
+        return reduce(_product_rule, factors)[2]
+
+
+Kernel._sum, Kernel._product = Sum, Product
+
+
+def _product_rule(one, other):
+    """k (N,), dk/dx (N, q) and d2k/dx dz' (N, q, q), all at z = x, of a product from those of two factors."""
+    (k, slope, mixed), (k_, slope_, mixed_) = one, other
+    cross = slope[:, :, None] * slope_[:, None, :]
+    mixed = k_[:, None, None] * mixed + k[:, None, None] * mixed_ + cross + cross.transpose(0, 2, 1)  # (2.33)
+    return k * k_, k_[:, None] * slope + k[:, None] * slope_, mixed
 
 
 def _collect(gradients):

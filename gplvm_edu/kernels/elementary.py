@@ -1,7 +1,8 @@
 """Planes, constants and noise: the three simplest kernels (chapter 2). Inside, theta is the variance."""
+
 import numpy as np
 
-from .kernel import Kernel
+from .kernel import Kernel, on_diagonals
 from .parameters import Positive, per_dimension
 
 
@@ -30,12 +31,15 @@ class Linear(Kernel):
     def _matrix(self, X, Z):
         A = X * np.sqrt(self.variance)
         B = A if Z is None else Z * np.sqrt(self.variance)
-        return A @ B.T                                                           # (2.2)
+        return A @ B.T  # (2.2)
 
     def _gradients(self, G, X, Z):
         GZ = G @ (X if Z is None else Z)
         in_theta = per_dimension(np.sum(X * GZ, axis=0), self.variance)
-        return self.variance * GZ, self.variance * (G.T @ X), in_theta           # (2.16)
+        return self.variance * GZ, self.variance * (G.T @ X), in_theta  # (2.16)
+
+    def _input_derivatives(self, X, Z):
+        return np.broadcast_to(self.variance * Z, (len(X), *Z.shape))  # (2.16)
 
     def _diag(self, X, noise):
         return X**2 @ np.broadcast_to(self.variance, X.shape[1])
@@ -43,8 +47,26 @@ class Linear(Kernel):
     def _diag_gradients(self, g, X, noise):
         return 2.0 * self.variance * g[:, None] * X, per_dimension(g @ X**2, self.variance)
 
+    def _mixed_derivative(self, X):
+        return on_diagonals(self.variance, X)
 
-class Bias(Kernel):
+
+class Flat(Kernel):
+    """A kernel with a variance and no slope: what `Bias` and `White` share."""
+
+    variance = Positive()
+
+    def __init__(self, variance=1.0):
+        self.variance = variance
+
+    def _input_derivatives(self, X, Z):
+        return np.zeros((len(X), *Z.shape))
+
+    def _mixed_derivative(self, X):
+        return on_diagonals(0.0, X)
+
+
+class Bias(Flat):
     r"""An unknown constant, k(x, z) = theta, equation (2.10).
 
     Examples
@@ -54,13 +76,8 @@ class Bias(Kernel):
            [0.5, 0.5]])
     """
 
-    variance = Positive()
-
-    def __init__(self, variance=1.0):
-        self.variance = variance
-
     def _matrix(self, X, Z):
-        return np.full((len(X), len(X if Z is None else Z)), self.variance)      # (2.10)
+        return np.full((len(X), len(X if Z is None else Z)), self.variance)  # (2.10)
 
     def _gradients(self, G, X, Z):
         return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([G.sum()])
@@ -72,7 +89,7 @@ class Bias(Kernel):
         return np.zeros_like(X), np.array([g.sum()])
 
 
-class White(Kernel):
+class White(Flat):
     r"""Independent noise, theta for a point with itself and 0 otherwise, equation (2.11).
 
     "With itself" means the same index, not the same place: k(X) has theta on its diagonal, a covariance k(X, Z)
@@ -89,13 +106,8 @@ class White(Kernel):
            [0., 0.]])
     """
 
-    variance = Positive()
-
-    def __init__(self, variance=1.0):
-        self.variance = variance
-
     def _matrix(self, X, Z):
-        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))     # (2.11)
+        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))  # (2.11)
 
     def _gradients(self, G, X, Z):
         return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([np.trace(G) if Z is None else 0.0])

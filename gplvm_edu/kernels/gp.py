@@ -1,12 +1,14 @@
-"""Gaussian processes in three functions: draw from the prior, condition on data, score the data (chapter 2)."""
+"""Gaussian processes: draw from the prior, condition on data, score the data (chapter 2)."""
+
 import numpy as np
 from scipy import linalg
 
-from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
+from .. import checks
+from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
 
 
-def gp_prior_samples(kernel, X, n_samples=1, random_state=None):
-    r"""Draw functions from a Gaussian process, at the points X.
+def gp_prior_samples(kernel, X, n_samples=1, random_state=None) -> np.ndarray:
+    r"""Draw functions from a Gaussian process, at the points X: (N, n_samples), one function in each column.
 
     .. math:: f = L \varepsilon, \qquad L L^\top = K, \qquad \varepsilon \sim N(0, I)
 
@@ -15,12 +17,7 @@ def gp_prior_samples(kernel, X, n_samples=1, random_state=None):
     kernel : Kernel
     X : ndarray (N, q)
     n_samples : int
-    random_state : int, Generator or None
-
-    Returns
-    -------
-    ndarray (N, n_samples)
-        One function in each column, as the columns of Y are functions of X in dual PPCA.
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -34,11 +31,13 @@ def gp_prior_samples(kernel, X, n_samples=1, random_state=None):
     >>> bool(np.allclose(f[1], 2 * f[0], atol=1e-3))       # a line through the origin
     True
     """
-    L, _ = cholesky_with_jitter(kernel(X))                                       # (2.4)
-    return L @ np.random.default_rng(random_state).standard_normal((len(L), n_samples))
+    L, _ = cholesky_with_jitter(kernel(X))  # (2.4)
+    return L @ checks.generator(random_state).standard_normal((len(L), n_samples))
 
 
-def gp_posterior(kernel, X, Y, X_new, noise_variance=0.0, full_covariance=False, include_noise=False):
+def gp_posterior(
+    kernel, X, Y, X_new, noise_variance=0.0, full_covariance=False, include_noise=False
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and variance of the function at new points, given data.
 
     .. math:: \bar f_* = K_{*X} K^{-1} Y, \qquad
@@ -66,7 +65,8 @@ def gp_posterior(kernel, X, Y, X_new, noise_variance=0.0, full_covariance=False,
 
     Notes
     -----
-    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21).
+    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21). It stands
+    apart from `maps.KernelMap.predict` because it begins with the data, not with a fitted map; a test has them agree.
 
     Examples
     --------
@@ -76,16 +76,17 @@ def gp_posterior(kernel, X, Y, X_new, noise_variance=0.0, full_covariance=False,
     (array([1., 0.]), array([0., 1.]))
     """
     L, K_sX = _factor(kernel, X, Y, noise_variance), kernel(X_new, X)
-    mean = K_sX @ solve_cholesky(L, Y)                                           # (2.25)
-    V = linalg.solve_triangular(L, K_sX.T, lower=True)                           # (N, M)
+    mean = K_sX @ solve_cholesky(L, Y)  # (2.25)
+    V = linalg.solve_triangular(L, K_sX.T, lower=True)  # (N, M)
+    extra = include_noise * noise_variance
     if not full_covariance:
-        variance = kernel.diag(X_new, noise=include_noise) - np.sum(V**2, axis=0)                # (2.26)
-        return mean, np.maximum(variance, 0.0) + include_noise * noise_variance
+        prior = kernel.diag(X_new, noise=include_noise)
+        return mean, np.maximum(prior - np.sum(V**2, axis=0), 0.0) + extra  # (2.26)
     prior = kernel(X_new) if include_noise else kernel(X_new, X_new)
-    return mean, prior - V.T @ V + include_noise * noise_variance * np.eye(len(prior))           # (2.26)
+    return mean, prior - V.T @ V + extra * np.eye(len(prior))  # (2.26)
 
 
-def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0):
+def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
     r"""ln p(Y | X): how probable the data are, all functions considered.
 
     .. math:: \ln p(Y \mid X) = -\tfrac{ND}{2} \ln 2\pi - \tfrac D2 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
@@ -109,10 +110,10 @@ def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0):
     -0.9189
     """
     L = _factor(kernel, X, Y, noise_variance)
-    return _log_density(L, np.reshape(Y, (len(L), -1)))                          # (2.27)
+    return gaussian_log_density(L, np.reshape(Y, (len(L), -1)))  # (2.27)
 
 
-def gp_gradients(kernel, X, Y, noise_variance=0.0):
+def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, np.ndarray]:
     r"""The log marginal likelihood and its gradients in the inputs and in the kernel's theta.
 
     .. math:: G = \frac{\partial L}{\partial K} = \tfrac12 (K^{-1} Y Y^\top K^{-1} - D K^{-1})
@@ -137,37 +138,40 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0):
     (array([-0.211,  0.211]), True)
     """
     L = _factor(kernel, X, Y, noise_variance)
-    Y = np.reshape(Y, (len(L), -1))                                              # (N, D)
-    G = _log_density_gradient(L, Y)
-    return _log_density(L, Y), *kernel.gradients(G, X)                           # (2.28), then (2.14)
+    Y = np.reshape(Y, (len(L), -1))  # (N, D)
+    A = solve_cholesky(L, Y)  # K^-1 Y  (N, D)
+    G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.28)
+    return gaussian_log_density(L, Y), *kernel.gradients(G, X)  # (2.27), (2.14)
 
 
-def _log_density(L, Y):
-    """The log density of the columns of Y from the Cholesky factor of K."""
+def gaussian_log_density(L, Y) -> float:
+    """ln N(Y | 0, K), summed over the D columns of Y (N, D), from the Cholesky factor of K; equation (2.27).
+
+    Notes
+    -----
+    Costs O(N^2 D).
+
+    Examples
+    --------
+    >>> round(gaussian_log_density(np.eye(1), np.zeros((1, 2))), 4)              # two standard normals
+    -1.8379
+    """
     N, D = Y.shape
-    misfit = np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)              # tr(K^-1 YY')
-    return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))          # (2.27)
-
-
-def _log_density_gradient(L, Y):
-    """dL/dK from the Cholesky factor of K."""
-    inverse, _ = linalg.lapack.dpotri(L, lower=True)                             # lower triangle of K^-1
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    A = solve_cholesky(L, Y)                                                     # K^-1 Y  (N, D)
-    return 0.5 * (A @ A.T - Y.shape[1] * inverse)                                # (2.28)
+    misfit = np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)  # tr(K^-1 YY')
+    return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))  # (2.27)
 
 
 def _factor(kernel, X, Y, noise_variance):
     """Cholesky factor of k(X) + noise, after a look at the shapes."""
     Y = np.asarray(Y, dtype=float)
     if Y.ndim not in (1, 2) or len(Y) != len(X):
-        raise ValueError(f"Y has shape {Y.shape} and X has {len(X)} rows: Y needs one row (or one number) for each "
-                         "row of X.")
+        raise ValueError(
+            f"Y has shape {Y.shape} and X has {len(X)} rows: Y needs one row (or one number) for each row of X."
+        )
     if not np.isfinite(Y).all():
-        raise ValueError("Y contains NaN or infinity: this function needs complete data. Leave the rows with gaps "
-                         "out of X and Y.")
-    if not (np.isscalar(noise_variance) and np.isfinite(noise_variance) and noise_variance >= 0):
-        raise ValueError(f"noise_variance must be a finite number, 0 or more, got {noise_variance!r}.")
+        raise ValueError(
+            "Y contains NaN or infinity: this function needs complete data. Leave the rows with gaps out of X and Y."
+        )
     K = kernel(X)
-    K[np.diag_indices(len(K))] += noise_variance
+    K[np.diag_indices(len(K))] += checks.number("noise_variance", noise_variance, at_least=0)
     return cholesky_with_jitter(K)[0]

@@ -1,4 +1,5 @@
 """The arcsine kernel of an infinite network (chapter 2). Inside, w and b are the weight and bias variances."""
+
 import numpy as np
 
 from .kernel import Kernel
@@ -40,12 +41,12 @@ class MLP(Kernel):
         w, b = self.weight_variance, self.bias_variance
         X_ = np.column_stack([np.sqrt(w) * X, np.full(len(X), np.sqrt(b))])
         d = np.sum(X_**2, axis=1) + 1.0
-        return X_, d, X_ / np.sqrt(d)[:, None]                                   # (2.9)
+        return X_, d, X_ / np.sqrt(d)[:, None]  # (2.9)
 
     def _matrix(self, X, Z):
         U = self._lift(X)[2]
         V = U if Z is None else self._lift(Z)[2]
-        K = U @ V.T                                                              # (2.9)  a
+        K = U @ V.T  # (2.9)  a
         np.arcsin(np.clip(K, -1.0, 1.0, out=K), out=K)
         K *= self.variance
         return K
@@ -54,25 +55,37 @@ class MLP(Kernel):
         theta, w, b = self.variance, self.weight_variance, self.bias_variance
         X_, dx, U = self._lift(X)
         Z_, dz, V = (X_, dx, U) if Z is None else self._lift(Z)
-        a = U @ V.T                                                              # (2.9)  (N, M)
+        a = U @ V.T  # (2.9)  (N, M)
         P = a * a
         np.subtract(1.0, P, out=P)
-        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)                      # 1 - a^2 >= 1 / d, against rounding
-        np.divide(G, np.sqrt(P, out=P), out=P)                                   # (2.19)  (N, M)
-        PV, PU = P @ V, P.T @ U                                                  # (N, q + 1), (M, q + 1)
-        in_X = theta * (PV - np.sum(U * PV, axis=1)[:, None] * U) / np.sqrt(dx)[:, None]        # (2.19)
+        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)  # 1 - a^2 >= 1 / d, against rounding
+        np.divide(G, np.sqrt(P, out=P), out=P)  # (2.19)  (N, M)
+        PV, PU = P @ V, P.T @ U  # (N, q + 1), (M, q + 1)
+        in_X = theta * (PV - np.sum(U * PV, axis=1)[:, None] * U) / np.sqrt(dx)[:, None]  # (2.19)
         in_Z = theta * (PU - np.sum(V * PU, axis=1)[:, None] * V) / np.sqrt(dz)[:, None]
         both = np.sum(in_X * X_, axis=0) + np.sum(in_Z * Z_, axis=0)
-        d_w, d_b = both[:-1].sum() / (2 * w), both[-1] / (2 * b)                 # (2.20)
+        d_w, d_b = both[:-1].sum() / (2 * w), both[-1] / (2 * b)  # (2.20)
         d_theta = np.vdot(G, np.arcsin(np.clip(a, -1.0, 1.0, out=a), out=a))
         return np.sqrt(w) * in_X[:, :-1], np.sqrt(w) * in_Z[:, :-1], np.array([d_theta, d_w, d_b])
+
+    def _input_derivatives(self, X, Z):
+        (_, dx, U), (_, dz, V) = self._lift(X), self._lift(Z)
+        a = U @ V.T  # (2.9)  (N, M)
+        slope = self.variance / np.sqrt(np.maximum(1.0 - a**2, 1.0 / max(dx.max(), dz.max())))
+        factor = np.sqrt(self.weight_variance / dx)[:, None] * slope  # (N, M)
+        return factor[:, :, None] * (V[:, :-1] - a[:, :, None] * U[:, None, :-1])  # (2.19)
 
     def _diag(self, X, noise):
         return self.variance * np.arcsin(1.0 - 1.0 / self._lift(X)[1])
 
     def _diag_gradients(self, g, X, noise):
-        X_, d, _ = self._lift(X)
+        _, d, _ = self._lift(X)
         d_theta = g @ np.arcsin(1.0 - 1.0 / d)
-        slope = g * self.variance / np.sqrt((2.0 - 1.0 / d) / d) / d**2          # (2.21)  dL / dd
+        slope = g * self.variance / np.sqrt((2.0 - 1.0 / d) / d) / d**2  # (2.21)  dL / dd
         d_w, d_b = slope @ np.sum(X**2, axis=1), slope.sum()
         return 2.0 * self.weight_variance * slope[:, None] * X, np.array([d_theta, d_w, d_b])
+
+    def _mixed_derivative(self, X):
+        w, c = self.weight_variance, 2.0 * self._lift(X)[1] - 1.0  # c = 2 d - 1  (N,)
+        squares = X[:, :, None] * X[:, None, :] / c[:, None, None]  # x x' / c  (N, q, q)
+        return (self.variance * w / np.sqrt(c))[:, None, None] * (np.eye(X.shape[1]) - 2.0 * w * squares)  # (2.34)

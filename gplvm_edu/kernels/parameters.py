@@ -1,4 +1,8 @@
 """Parameters above zero: how a kernel keeps them, and the softplus through which an optimiser sees them."""
+
+from html import escape
+from typing import Self
+
 import numpy as np
 
 SMALLEST = np.finfo(float).tiny
@@ -14,7 +18,7 @@ def softplus(t):
     >>> softplus(np.array([-1.0, 0.0, 80.0])).round(4)
     array([ 0.3133,  0.6931, 80.    ])
     """
-    return np.logaddexp(0.0, t)                                                  # (2.23)
+    return np.logaddexp(0.0, t)  # (2.23)
 
 
 def softplus_inverse(theta):
@@ -27,7 +31,7 @@ def softplus_inverse(theta):
     >>> softplus_inverse(softplus(np.array([-30.0, 0.0, 800.0]))).round(4)
     array([-30.,   0., 800.])
     """
-    return theta + np.log(-np.expm1(-theta))                                     # (2.23)
+    return theta + np.log(-np.expm1(-theta))  # (2.23)
 
 
 def softplus_slope(theta):
@@ -35,10 +39,10 @@ def softplus_slope(theta):
 
     Examples
     --------
-    >>> softplus_slope(softplus(0.0)).round(4)
-    np.float64(0.5)
+    >>> float(softplus_slope(softplus(0.0)).round(4))
+    0.5
     """
-    return -np.expm1(-theta)                                                     # (2.24)
+    return -np.expm1(-theta)  # (2.24)
 
 
 class Positive:
@@ -58,24 +62,33 @@ class Positive:
         return self if kernel is None else kernel.__dict__[self.name]
 
     def __set__(self, kernel, value):
+        if isinstance(value, float) and 0.0 < value < np.inf:  # by far the most frequent, so by the shortest way
+            kernel.__dict__[self.name] = float(value)
+            return
         owner = f"{self.name} of {type(kernel).__name__}"
         try:
             array = np.array(value, dtype=float)
         except (TypeError, ValueError):
             array = np.array(np.nan)
         if array.ndim > (1 if self.each else 0) or array.size == 0:
-            wanted = "a number, or a one-dimensional array with one for each latent dimension" if self.each else \
-                "one number (a parameter for each latent dimension exists in the inverse widths of RBF and Matern32)"
+            wanted = (
+                "a number, or a one-dimensional array with one for each latent dimension"
+                if self.each
+                else "one number (a parameter for each latent dimension exists in the inverse widths of RBF and "
+                "Matern32)"
+            )
             raise ValueError(f"{owner} must be {wanted}; got {value!r}.")
         if not (np.isfinite(array).all() and (array > 0).all()):
-            raise ValueError(f"{owner} must be finite and above 0, got {value!r}. To switch a term off, leave it out "
-                             "of the sum; to let an optimiser move it freely, use theta (chapter 2, \"Staying "
-                             "positive\").")
+            raise ValueError(
+                f"{owner} must be finite and above 0, got {value!r}. To switch a term off, leave it out "
+                'of the sum; to let an optimiser move it freely, use theta (chapter 2, "Staying '
+                'positive").'
+            )
         array.setflags(write=False)
         kernel.__dict__[self.name] = array if array.ndim else float(array)
 
 
-def per_dimension(gradients, parameter):
+def per_dimension(gradients, parameter) -> np.ndarray:
     """One gradient for each latent dimension, or their sum where one parameter serves all, equation (2.18).
 
     Examples
@@ -84,3 +97,136 @@ def per_dimension(gradients, parameter):
     (array([3.]), array([1., 2.]))
     """
     return gradients if np.ndim(parameter) else np.array([gradients.sum()])
+
+
+class Parameterised:
+    """What a kernel has because it has parameters: names, one vector for an optimiser, copies, a table when printed.
+
+    The names are collected once for each class, and once for each combination of kernels.
+    """
+
+    _names: tuple[str, ...] = ()  # of the parameters
+    _each: tuple[str, ...] = ()  # of those that may have an entry for each latent dimension
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        found = {
+            name: v for owner in reversed(cls.__mro__) for name, v in vars(owner).items() if isinstance(v, Positive)
+        }
+        cls._names = tuple(found)
+        cls._each = tuple(name for name, v in found.items() if v.each)
+
+    @property
+    def _slots(self):
+        """(name, owner, attribute) of every parameter: where its value is kept."""
+        return [(name, self, name) for name in self._names]
+
+    @property
+    def _sized(self):
+        """Those of them that may be arrays with an entry for each latent dimension."""
+        return [(name, self, name) for name in self._each]
+
+    def get_params(self, deep=True) -> dict:
+        """{name: value} of all parameters, as scikit-learn asks for them."""
+        return {name: getattr(owner, attribute) for name, owner, attribute in self._slots}
+
+    def set_params(self, **values) -> Self:
+        """Set parameters by name; returns the kernel itself."""
+        slots = {name: place for name, *place in self._slots}
+        for name, value in values.items():
+            if name not in slots:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(slots)}.")
+            owner, attribute = slots[name]
+            setattr(owner, attribute, value)
+        return self
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """A name for every entry of `theta`, such as 'rbf__inverse_width[1]'."""
+        return [
+            name if np.ndim(v) == 0 else f"{name}[{i}]"
+            for name, v in self.get_params().items()
+            for i in range(np.size(v))
+        ]
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """All parameters, above zero, as one vector in the order of `parameter_names`."""
+        numbers: list[float] = []
+        for value in self.get_params().values():
+            numbers += [value] if type(value) is float else value.tolist()
+        return np.array(numbers, dtype=float)
+
+    @parameters.setter
+    def parameters(self, vector):
+        vector, start = np.array(vector, dtype=float), 0
+        if vector.shape != self.parameters.shape:
+            raise ValueError(
+                f"{self} has {self.parameters.size} parameters ({', '.join(self.parameter_names)}), "
+                f"got a vector of shape {vector.shape}."
+            )
+        for _, owner, attribute in self._slots:
+            old = getattr(owner, attribute)
+            size = 1 if type(old) is float else old.size
+            setattr(owner, attribute, vector[start] if type(old) is float else vector[start : start + size])
+            start += size
+
+    @property
+    def theta(self) -> np.ndarray:
+        """All parameters as one unconstrained vector, equation (2.23): what an optimiser moves."""
+        return softplus_inverse(self.parameters)
+
+    @theta.setter
+    def theta(self, vector):
+        vector = np.array(vector, dtype=float)
+        if not np.isfinite(vector).all():
+            raise ValueError(
+                f"theta must be finite, got {vector}. An optimiser that arrives here has taken too long "
+                "a step: look at its gradient first (gplvm_edu.optimise.check_gradient)."
+            )
+        self.parameters = np.maximum(softplus(vector), SMALLEST)  # exp(-750) is 0.0 in floats: stay above it
+
+    def copy(self) -> Self:
+        """An independent kernel with the same parameters."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)  # arrays of parameters are read-only, so they may be shared
+        return twin
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __sklearn_clone__(self):
+        return self.copy()
+
+    def __eq__(self, other):
+        mine = self.get_params()
+        return (
+            type(self) is type(other)
+            and mine.keys() == other.get_params().keys()
+            and all(np.array_equal(v, other.get_params()[name]) for name, v in mine.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
+
+    # --- printing --------------------------------------------------------------------------------------------
+    def __repr__(self):
+        inside = ", ".join(f"{name}={_short(value)}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({inside})"
+
+    def _repr_html_(self):
+        left = "style='text-align:left;padding:0 1.5em 0 0'"
+        cells = "".join(
+            f"<tr><td {left}>{escape(name)}</td><td>{value:.4g}</td></tr>"
+            for name, value in zip(self.parameter_names, self.parameters, strict=True)
+        )
+        return (
+            f"<code>{escape(self._formula())}</code><table style='margin-left:0'><thead><tr>"
+            f"<th {left}>parameter</th><th>value</th></tr></thead><tbody>{cells}</tbody></table>"
+        )
+
+    def _formula(self):
+        return type(self).__name__
+
+
+def _short(value):
+    return f"{value:.4g}" if np.ndim(value) == 0 else "[" + ", ".join(f"{v:.4g}" for v in value) + "]"

@@ -2,10 +2,11 @@
 
 Inside, theta is the variance and gamma the inverse width.
 """
+
 import numpy as np
 
 from ..linalg import squared_distances
-from .kernel import Kernel
+from .kernel import Kernel, on_diagonals
 from .parameters import Positive, per_dimension
 
 
@@ -19,7 +20,8 @@ class Stationary(Kernel):
     variance : float
         k(x, x).
     inverse_width : float or ndarray (q,)
-        gamma: one over the squared length scale; one for all latent dimensions, or one for each (ARD).
+        gamma: one over the squared length scale; one for all latent dimensions, or one for each (automatic
+        relevance determination).
     """
 
     variance = Positive()
@@ -42,13 +44,18 @@ class Stationary(Kernel):
         theta, gamma = self.variance, self.inverse_width
         s = self._distances(X, Z)
         h = self._shape(s)
-        d_theta = np.vdot(G, h)                                                  # (2.18)
+        d_theta = np.vdot(G, h)  # (2.18)
         Q = self._slope(s, h)
-        Q *= G                                                                   # (2.17)  (N, M)
+        Q *= G  # (2.17)  (N, M)
         dX, dZ, spread = through_distances(Q, X, X if Z is None else Z)
-        d_gamma = theta * per_dimension(spread, gamma)                           # (2.18)
-        scale = theta * gamma                                                    # (2.17)
+        d_gamma = theta * per_dimension(spread, gamma)  # (2.18)
+        scale = theta * gamma  # (2.17)
         return scale * dX, scale * dZ, np.concatenate([[d_theta], d_gamma])
+
+    def _input_derivatives(self, X, Z):
+        s = self._distances(X, Z)
+        slope = self._slope(s, self._shape(s))  # (N, M)
+        return slope[:, :, None] * (2.0 * self.variance * self.inverse_width * (X[:, None] - Z))  # (2.17)
 
     def _diag(self, X, noise):
         return np.full(len(X), self.variance)
@@ -56,8 +63,12 @@ class Stationary(Kernel):
     def _diag_gradients(self, g, X, noise):
         return np.zeros_like(X), np.concatenate([[g.sum()], np.zeros(np.size(self.inverse_width))])
 
+    def _mixed_derivative(self, X):
+        slope = self._slope(np.zeros(1), np.ones(1))[0]  # dh/ds at s = 0, where h is 1
+        return on_diagonals(-2.0 * slope * self.variance * self.inverse_width, X)  # (2.32)
 
-def through_distances(Q, X, Z):
+
+def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:
     r"""From Q = dL/ds of squared distances s = |x - z|^2 to both arguments, and the sums of Q (x_q - z_q)^2.
 
     Notes
@@ -70,24 +81,18 @@ def through_distances(Q, X, Z):
     >>> dX, dZ, spread                                     # of (x - z)^2 at x = 3, z = 1
     (array([[4.]]), array([[-4.]]), array([4.]))
     """
-    X, Z = X - X.mean(axis=0), Z - X.mean(axis=0)            # only differences count: keep the cancellation small
+    X, Z = X - X.mean(axis=0), Z - X.mean(axis=0)  # only differences count: keep the cancellation small
     rows, columns, QZ, QX = Q.sum(axis=1), Q.sum(axis=0), Q @ Z, Q.T @ X
-    dX = 2.0 * (rows[:, None] * X - QZ)                                          # (2.17)  (N, q)
+    dX = 2.0 * (rows[:, None] * X - QZ)  # (2.17)  (N, q)
     dZ = 2.0 * (columns[:, None] * Z - QX)
-    spread = rows @ X**2 + columns @ Z**2 - 2.0 * np.sum(X * QZ, axis=0)         # (2.18)  (q,)
+    spread = rows @ X**2 + columns @ Z**2 - 2.0 * np.sum(X * QZ, axis=0)  # (2.18)  (q,)
     return dX, dZ, spread
 
 
 class RBF(Stationary):
-    r"""Smooth functions: a bell over the distance, equation (2.6).
+    r"""Smooth functions: a bell over the distance, equation (2.6). Parameters as in `Stationary`.
 
     .. math:: k(x, z) = \theta\, e^{-\frac12 \sum_q \gamma_q (x_q - z_q)^2}
-
-    Parameters
-    ----------
-    variance : float
-    inverse_width : float or ndarray (q,)
-        gamma; an array gives every latent dimension its own (automatic relevance determination).
 
     Examples
     --------
@@ -101,14 +106,14 @@ class RBF(Stationary):
 
     def _shape(self, s):
         h = -0.5 * s
-        return np.exp(h, out=h)                                                  # (2.6)
+        return np.exp(h, out=h)  # (2.6)
 
     def _slope(self, s, h):
-        return np.multiply(h, -0.5, out=h)                                       # (2.17)  h has served its turn
+        return np.multiply(h, -0.5, out=h)  # (2.17)  in place: h is needed no more
 
 
 class Matern32(Stationary):
-    r"""Rougher functions, differentiable once, equation (2.30).
+    r"""Rougher functions, differentiable once, equation (2.30). Parameters as in `Stationary`.
 
     .. math:: k(x, z) = \theta\,(1 + \sqrt{3 s})\, e^{-\sqrt{3 s}}, \qquad s = \sum_q \gamma_q (x_q - z_q)^2
 
@@ -121,10 +126,10 @@ class Matern32(Stationary):
 
     def _shape(self, s):
         root = np.sqrt(3.0 * s)
-        return (1.0 + root) * np.exp(-root)                                      # (2.30)
+        return (1.0 + root) * np.exp(-root)  # (2.30)
 
     def _slope(self, s, h):
-        return -1.5 * np.exp(-np.sqrt(3.0 * s))                                  # (2.30)
+        return -1.5 * np.exp(-np.sqrt(3.0 * s))  # (2.30)
 
 
 class Periodic(Kernel):
@@ -158,26 +163,33 @@ class Periodic(Kernel):
     def _wind(self, X):
         """u(x), (N, 2q), and du / d(omega x): the same circles a quarter turn on."""
         c, s = np.cos(2 * np.pi / self.period * X), np.sin(2 * np.pi / self.period * X)
-        return np.hstack([c, s]), np.hstack([-s, c])                             # (2.31)
+        return np.hstack([c, s]), np.hstack([-s, c])  # (2.31)
 
     def _matrix(self, X, Z):
         s = squared_distances(self._wind(X)[0], None if Z is None else self._wind(Z)[0])
-        return self.variance * np.exp(-0.5 * self.inverse_width * s)             # (2.31)
+        return self.variance * np.exp(-0.5 * self.inverse_width * s)  # (2.31)
 
     def _gradients(self, G, X, Z):
         omega, q = 2 * np.pi / self.period, X.shape[1]
         Z = X if Z is None else Z
         (U, turned_U), (V, turned_V) = self._wind(X), self._wind(Z)
-        Q = G * self._matrix(X, Z)                                               # (2.17)
+        Q = G * self._matrix(X, Z)  # (2.17)
         dU, dV, spread = through_distances(Q, U, V)
         dU, dV = -0.5 * self.inverse_width * dU * turned_U, -0.5 * self.inverse_width * dV * turned_V
-        in_X, in_Z = dU[:, :q] + dU[:, q:], dV[:, :q] + dV[:, q:]                # (2.31)  dL / d(omega x)
+        in_X, in_Z = dU[:, :q] + dU[:, q:], dV[:, :q] + dV[:, q:]  # (2.31)  dL / d(omega x)
         d_omega = np.vdot(in_X, X) + np.vdot(in_Z, Z)
         in_parameters = [Q.sum() / self.variance, -0.5 * spread.sum(), -d_omega * omega / self.period]
         return omega * in_X, omega * in_Z, np.array(in_parameters)
+
+    def _input_derivatives(self, X, Z):
+        omega, K = 2 * np.pi / self.period, self._matrix(X, Z)
+        return -self.inverse_width * omega * K[:, :, None] * np.sin(omega * (X[:, None] - Z))  # (2.31)
 
     def _diag(self, X, noise):
         return np.full(len(X), self.variance)
 
     def _diag_gradients(self, g, X, noise):
         return np.zeros_like(X), np.array([g.sum(), 0.0, 0.0])
+
+    def _mixed_derivative(self, X):
+        return on_diagonals(self.variance * self.inverse_width * (2 * np.pi / self.period) ** 2, X)

@@ -3,18 +3,31 @@
 `terms` holds the algebra of one observation, `model` the sites; `gaussian`, `probit`, `ordinal` and `per_column` the
 classes; `posterior` assumed density filtering and expectation propagation for a whole Gaussian process.
 """
+
 from .gaussian import Gaussian
 from .model import Noise, match_moments, sites
 from .ordinal import Ordinal
 from .per_column import PerColumn
-from .posterior import Posterior, adf_posterior, ep_evidence, ep_posterior, predict_latent, site_posterior
+from .posterior import SitePosterior, adf_posterior, ep_evidence, ep_posterior, site_posterior
 from .probit import Probit
 from .terms import Terms, gaussian_terms, inverse_mills, ordinal_terms, probit_terms
-from .twos import binary_images, pixel_scores, remove_pixels, two_point_probability
 
 __all__ = [
-    "Gaussian", "Noise", "Ordinal", "PerColumn", "Posterior", "Probit", "Terms", "adf_posterior", "ep_evidence",
-    "binary_images", "ep_posterior", "gaussian_terms", "inverse_mills", "match_moments", "ordinal_terms",
-    "pixel_scores", "predict_latent", "probit_terms", "remove_pixels", "site_posterior", "sites",
-    "two_point_probability",
+    "Gaussian",
+    "Noise",
+    "Ordinal",
+    "PerColumn",
+    "Probit",
+    "SitePosterior",
+    "Terms",
+    "adf_posterior",
+    "ep_evidence",
+    "ep_posterior",
+    "gaussian_terms",
+    "inverse_mills",
+    "match_moments",
+    "ordinal_terms",
+    "probit_terms",
+    "site_posterior",
+    "sites",
 ]

@@ -1,8 +1,12 @@
 """`Gaussian`: the noise of every chapter so far, now also with a variance for each dimension or each entry."""
+
+from typing import Self
+
 import numpy as np
 
-from .model import Noise, _parameter, _rng
-from .terms import gaussian_terms
+from ..linalg import fill_with_means
+from .model import Noise
+from .terms import Terms, gaussian_terms
 
 
 class Gaussian(Noise):
@@ -27,45 +31,47 @@ class Gaussian(Noise):
     """
 
     def __init__(self, variance=0.1, mean=None):
-        self.variance = _parameter(variance, "variance", positive=True)
-        self.mean = _parameter(mean, "mean")
+        self.variance = self._parameter(variance, "variance", positive=True)
+        self.mean = self._parameter(mean, "mean")
 
     @property
-    def shared(self):
+    def shared(self) -> bool:
         """True unless dimensions differ in their variance: then one covariance serves all columns."""
         return self.variance.ndim == 0 or (self.variance.ndim == 2 and self.variance.shape[1] == 1)
-
-    @property
-    def needs_start(self):
-        return self.mean is None
 
     @property
     def offset(self):
         """What is added to f: the mean, or 0 while it is open."""
         return 0.0 if self.mean is None else self.mean
 
-    def _terms(self, Y, mean, variance):
+    def observed_terms(self, Y, mean, variance) -> Terms:
+        """ln Z, g and nu of observed entries, equations (8.9) and (8.10)."""
         if self.variance.ndim == 2 and self.variance.shape[0] not in (1, Y.shape[0]):
-            raise ValueError(f"This Gaussian has a variance for each of {self.variance.shape[0]} rows, and Y has "
-                             f"{Y.shape[0]}: take those of the rows you mean, noise.rows(index).")
+            raise ValueError(
+                f"This Gaussian has a variance for each of {self.variance.shape[0]} rows, and Y has "
+                f"{Y.shape[0]}: take those of the rows you mean, noise.rows(index)."
+            )
         return gaussian_terms(Y, mean + self.offset, variance, self.variance)
 
-    def _check_values(self, Y):
+    def check_values(self, Y) -> np.ndarray:
+        """Y, if the variances have its shape."""
         if self.variance.ndim == 1 and Y.ndim == 2 and self.variance.size not in (1, Y.shape[1]):
-            raise ValueError(f"variance has {self.variance.size} entries, one for each dimension, but Y has "
-                             f"{Y.shape[1]} columns.")
-        if self.variance.ndim == 2 and Y.ndim == 2 and (self.variance.shape[0] != Y.shape[0]
-                                                       or self.variance.shape[1] not in (1, Y.shape[1])):
+            raise ValueError(
+                f"variance has {self.variance.size} entries, one for each dimension, but Y has {Y.shape[1]} columns."
+            )
+        if (
+            self.variance.ndim == 2
+            and Y.ndim == 2
+            and (self.variance.shape[0] != Y.shape[0] or self.variance.shape[1] not in (1, Y.shape[1]))
+        ):
             raise ValueError(f"variance has shape {self.variance.shape}, one for each entry, but Y has {Y.shape}.")
         return Y
 
-    def start(self, Y, prior_variance=1.0):
+    def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose mean, if it was left open, is that of each column, missing entries left out."""
         if self.mean is not None:
             return self.copy()
-        seen = ~np.isnan(Y)
-        total = np.sum(np.where(seen, Y, 0.0), axis=0) / np.maximum(seen.sum(axis=0), 1)
-        return self.copy(mean=_parameter(total, "mean"))                          # (8.18)
+        return self.copy(mean=self._parameter(fill_with_means(Y)[1], "mean"))  # (8.18)
 
     def predict(self, mean, variance):
         """The expected y."""
@@ -75,41 +81,40 @@ class Gaussian(Noise):
         """Standard deviation of y: that of f and that of the noise together."""
         return np.sqrt(variance + self.variance + 0.0 * np.asarray(mean))
 
-    def sample(self, f, random_state=None):
-        """y for given f."""
-        f = np.asarray(f, float)
-        return f + self.offset + np.sqrt(self.variance) * _rng(random_state).standard_normal(f.shape)
+    def signal_deviation(self, mean, variance):
+        """Standard deviation of f: the noise has mean 0."""
+        return np.sqrt(variance + 0.0 * np.asarray(mean))
 
-    def rows(self, index):
+    def draw(self, f, rng):
+        """y for given f."""
+        return f + self.offset + np.sqrt(self.variance) * rng.standard_normal(f.shape)
+
+    def rows(self, index) -> Self:
         """The model of some rows; of new rows nothing is known if each row has its own variance."""
         return self if self.variance.ndim < 2 else self.copy(variance=self.variance[index])
 
-    def column(self, d):
-        """The model of column d."""
-        v, last = self.variance, self.variance.shape[-1] - 1 if self.variance.ndim else 0
-        variance = v if v.ndim == 0 else v[min(d, last)] if v.ndim == 1 else v[:, [min(d, last)]]
-        mean = self.mean if self.mean is None or self.mean.ndim == 0 else self.mean[d]
-        return self.copy(variance=variance, mean=mean)
-
     # --- (8.27): the mean moves f, the variance adds to that of f --------------------------------------------
     @property
-    def theta(self):
+    def theta(self) -> np.ndarray:
+        """The means, then the logarithms of the variances, as one vector."""
         return np.concatenate([np.ravel(self.offset), np.log(np.ravel(self.variance))])
 
-    def with_theta(self, theta):
+    def with_theta(self, theta) -> Self:
         """A copy with these means and log variances."""
         n = np.size(self.offset)
-        return self.copy(mean=np.reshape(theta[:n], np.shape(self.offset)),
-                         variance=np.exp(theta[n:]).reshape(self.variance.shape))
+        return self.copy(
+            mean=np.reshape(theta[:n], np.shape(self.offset)), variance=np.exp(theta[n:]).reshape(self.variance.shape)
+        )
 
-    def theta_gradient(self, Y, mean, variance):
+    def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in `theta`."""
         _, g, nu = self.evaluate(Y, mean, variance)
-        in_variance = 0.5 * (g**2 - nu)                                          # (8.5)
+        in_variance = 0.5 * (g**2 - nu)  # (8.5)
         in_log = _sum_to(in_variance * self.variance, self.variance.shape)
         return np.concatenate([np.ravel(_sum_to(g, np.shape(self.offset))), np.ravel(in_log)])
 
-    def _described(self):
+    def parameters(self) -> dict:
+        """Variance and mean by name."""
         return {"variance": self.variance, "mean": self.mean}
 
 

@@ -1,12 +1,16 @@
 """What all noise models share, and the three lines of assumed density filtering: moments, and the site that gives them.
 
-A noise model writes `_terms(Y, mean, variance)` for observed entries, `_check_values(Y)`, `predict` and `start`.
+A noise model writes `observed_terms(Y, mean, variance)`, `check_values(Y)`, `predict`, `deviation`, `signal_deviation`,
+`draw`, `start` and `parameters`.
 Everything that a user calls is here; NaN in Y is a missing entry, and contributes nothing.
 """
+
 import copy
+from typing import Self
 
 import numpy as np
 
+from .. import checks
 from ..optimise import minimise
 from .terms import Terms
 
@@ -21,10 +25,6 @@ def match_moments(g, nu, mean, variance):
     g, nu, mean, variance : float or ndarray
         From `derivatives` of a noise model, with the mean and variance BEFORE the observation.
 
-    Returns
-    -------
-    mean, variance : float or ndarray
-
     Notes
     -----
     Chapter 8, equation (8.6).
@@ -36,10 +36,10 @@ def match_moments(g, nu, mean, variance):
     >>> round(float(mean), 4), round(float(variance), 4)
     (0.5642, 0.6817)
     """
-    return mean + variance * g, variance - nu * variance**2                      # (8.6)
+    return mean + variance * g, variance - nu * variance**2  # (8.6)
 
 
-def sites(g, nu, mean, variance):
+def sites(g, nu, mean, variance) -> tuple[np.ndarray, np.ndarray]:
     r"""The Gaussian observation m with precision beta that would have done the same to f.
 
     .. math:: \beta = \frac{\nu}{1 - \nu \varsigma}, \qquad m = \frac g\nu + \bar f
@@ -66,9 +66,9 @@ def sites(g, nu, mean, variance):
     (array([2., 0.]), array([10.,  0.]))
     """
     g, nu, mean, variance = np.broadcast_arrays(g, nu, mean, variance)
-    seen = nu > 0                                                                # (8.19)
-    beta = nu / (1.0 - nu * variance)                                            # (8.7)
-    m = np.where(seen, g, 0.0) / np.where(seen, nu, 1.0) + mean                  # (8.8)
+    seen = nu > 0  # (8.19)
+    beta = nu / (1.0 - nu * variance)  # (8.7)
+    m = np.where(seen, g, 0.0) / np.where(seen, nu, 1.0) + mean  # (8.8)
     return np.where(seen, m, 0.0), np.where(seen, beta, 0.0)
 
 
@@ -81,10 +81,13 @@ class Noise:
     ``log_partition(Y, mean, variance)``   ln Z, the log density of y when f is N(mean, variance)
     ``derivatives(Y, mean, variance)``     g and nu, all that assumed density filtering asks
     ``evaluate(Y, mean, variance)``        the three together, for the price of one
-    ``predict(mean, variance)``            the expected y; ``deviation(mean, variance)`` its standard deviation
+    ``predict(mean, variance)``            the expected y
+    ``deviation(mean, variance)``          standard deviation of y, noise included
+    ``signal_deviation(mean, variance)``   standard deviation of E[y | f], because f is uncertain
     ``sample(f, random_state)``            observations of given latent values
     ``learn(Y, mean, variance)``           a copy whose parameters maximise the sum of ln Z
-    ``rows(index)``, ``column(d)``         the model of some rows, of one column
+    ``rows(index)``                        the model of some rows
+    ``blocks``                             [(model, its columns)], here one for all
     ``shared``                             True if nu depends neither on Y nor on the column
     =====================================  =====================================================================
 
@@ -92,61 +95,63 @@ class Noise:
     """
 
     shared = False
-    needs_start = False
 
     # --- one observation -------------------------------------------------------------------------------------
-    def evaluate(self, Y, mean, variance):
+    def evaluate(self, Y, mean, variance) -> Terms:
         """ln Z, g and nu of every entry, as `Terms`; all three are 0 where Y is NaN."""
-        Y, mean, variance = np.broadcast_arrays(np.asarray(Y, float), np.asarray(mean, float),
-                                                np.asarray(variance, float))
+        Y, mean, variance = np.broadcast_arrays(
+            np.asarray(Y, float), np.asarray(mean, float), np.asarray(variance, float)
+        )
         missing = np.isnan(Y)
         if not missing.any():
-            return Terms(*self._terms(Y, mean, variance))
-        terms = self._terms(np.where(missing, self._stand_in(Y), Y), mean, variance)
-        return Terms(*(np.where(missing, 0.0, term) for term in terms))          # (8.19)
+            return Terms(*self.observed_terms(Y, mean, variance))
+        terms = self.observed_terms(np.where(missing, self.stand_in(Y), Y), mean, variance)
+        return Terms(*(np.where(missing, 0.0, term) for term in terms))  # (8.19)
 
-    def log_partition(self, Y, mean, variance):
+    def log_partition(self, Y, mean, variance) -> np.ndarray:
         """ln Z for every entry, 0 where Y is NaN, equation (8.4)."""
         return self.evaluate(Y, mean, variance).log_partition
 
-    def derivatives(self, Y, mean, variance):
+    def derivatives(self, Y, mean, variance) -> tuple[np.ndarray, np.ndarray]:
         """(g, nu) for every entry, 0 where Y is NaN, equation (8.5)."""
         return self.evaluate(Y, mean, variance)[1:]
 
+    @property
+    def blocks(self) -> list:
+        """[(model, its columns)]: one model for all columns."""
+        return [(self, slice(None))]
+
     # --- data ------------------------------------------------------------------------------------------------
-    def check(self, Y, allow_empty=False):
+    def check(self, Y, allow_empty=False) -> np.ndarray:
         """Y as a float array the model understands (NaN kept), or an error that teaches.
 
         Training data need something in every row and column; new rows (`allow_empty=True`) need not.
         """
         Y = np.array(Y, dtype=float)
         if np.isinf(Y).any():
-            raise ValueError(f"Y contains infinity at {_place(np.isinf(Y))}: an observation is a number, or NaN if "
-                             "it is missing (chapter 8, \"Missing values\").")
-        missing = np.isnan(Y)
+            raise ValueError(
+                f"Y contains infinity at {self._place(np.isinf(Y))}: an observation is a number, or NaN "
+                'if it is missing (chapter 8, "Missing values").'
+            )
         if not allow_empty and Y.ndim == 2 and Y.size:
-            for axis, name in ((1, "row"), (0, "column")):
-                empty = np.flatnonzero(missing.all(axis=axis))
-                if len(empty):
-                    more = f" (and those of {len(empty) - 1} more)" if len(empty) > 1 else ""
-                    raise ValueError(f"All values of {name} {empty[0]} of Y are missing{more}: nothing can be learnt "
-                                     f"of it. Leave the {name} out (chapter 8, \"Missing values\").")
-        return self._check_values(Y)
+            checks.observed_columns(checks.observed_rows(Y))
+        return self.check_values(Y)
 
-    def start(self, Y, prior_variance=1.0):
+    def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose parameters that were left open (None) are set from Y."""
         return self.copy()
 
-    def rows(self, index):
+    def rows(self, index) -> Self:
         """The noise model of some rows of Y; the same one unless it has a parameter for each row."""
         return self
 
-    def column(self, d):
-        """The noise model of column d of Y alone."""
-        return self
+    def sample(self, f, random_state=None):
+        """Observations of latent values f, a float or (N, D); a RandomState or Generator is drawn from, and goes on."""
+        own = isinstance(random_state, np.random.RandomState)  # an estimator's: its next numbers, no seed
+        return self.draw(np.asarray(f, float), random_state if own else checks.generator(random_state))
 
     # --- learning the parameters -----------------------------------------------------------------------------
-    def learn(self, Y, mean, variance, max_iter=50):
+    def learn(self, Y, mean, variance, max_iter=50) -> Self:
         r"""A copy whose parameters maximise the sum of ln Z, the moments of f held fixed, equation (8.27).
 
         Given the cavities of expectation propagation this is a step towards the parameters that maximise its
@@ -158,26 +163,18 @@ class Noise:
         def value_and_gradient(theta):
             trial = self.with_theta(theta)
             value = np.sum(trial.log_partition(Y, mean, variance))
-            return -value, -trial.theta_gradient(Y, mean, variance)              # (8.27)
+            return -value, -trial.theta_gradient(Y, mean, variance)  # (8.27)
 
         *_, last = minimise(value_and_gradient, self.theta, "l-bfgs", max_iter=max_iter)
         return self.with_theta(last.x)
 
     @property
-    def theta(self):
-        """The model's parameters as one unconstrained vector; empty if it has none to learn."""
-        return np.zeros(0)
-
-    def with_theta(self, theta):
-        """A copy with these parameters."""
-        return self.copy()
-
-    def theta_gradient(self, Y, mean, variance):
-        """The gradient of the sum of ln Z in `theta`."""
+    def theta(self) -> np.ndarray:
+        """The parameters as one unconstrained vector; a model with some writes `with_theta`, `theta_gradient` too."""
         return np.zeros(0)
 
     # --- housekeeping ----------------------------------------------------------------------------------------
-    def copy(self, **changes):
+    def copy(self, **changes) -> Self:
         """An independent model, with some attributes changed."""
         other = copy.copy(self)
         for name, value in changes.items():
@@ -185,50 +182,57 @@ class Noise:
         return other
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in self._described().items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in self.parameters().items())})"
 
     def __eq__(self, other):
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self._described(), other._described()
-        return all(np.array_equal(np.asarray(mine[k], object if mine[k] is None else float),
-                                  np.asarray(theirs[k], object if theirs[k] is None else float)) for k in mine)
+        mine, theirs = self.parameters(), other.parameters()
+        return all(
+            np.array_equal(
+                np.asarray(mine[k], object if mine[k] is None else float),
+                np.asarray(theirs[k], object if theirs[k] is None else float),
+            )
+            for k in mine
+        )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
 
-    def _stand_in(self, Y):
+    def stand_in(self, Y):
         """A legal value to put in the place of a missing one, where the result is not looked at."""
         return 1.0
 
+    @staticmethod
+    def _parameter(value, name, positive=False):
+        """A parameter of a noise model as a read-only float array; None, still open, stays None."""
+        if value is None:
+            return None
+        value = np.array(value, dtype=float)
+        if not np.isfinite(value).all() or (positive and not (value > 0).all()):
+            raise ValueError(
+                f"{name} must be finite{' and above 0' if positive else ''}, got {value.tolist()!r} "
+                '(chapter 8, "Three kinds of noise").'
+            )
+        value.flags.writeable = False
+        return value
 
-def _parameter(value, name, positive=False):
-    """A parameter of a noise model as a read-only float array; None, still open, stays None."""
-    if value is None:
-        return None
-    value = np.array(value, dtype=float)
-    if not np.isfinite(value).all() or (positive and not (value > 0).all()):
-        raise ValueError(f"{name} must be finite{' and above 0' if positive else ''}, got {value.tolist()!r} "
-                         "(chapter 8, \"Three kinds of noise\").")
-    value.flags.writeable = False
-    return value
-
-
-def _rng(random_state):
-    """Something that draws random numbers: what was passed, if it can, else numpy's generator from a seed."""
-    return random_state if hasattr(random_state, "standard_normal") else np.random.default_rng(random_state)
-
-
-def _place(wrong):
-    """Where the first True of an array stands, in words."""
-    index = np.argwhere(wrong)[0]
-    return f"row {index[0]}, column {index[1]}" if len(index) == 2 else f"entry {index[0] if len(index) else 0}"
+    @staticmethod
+    def _place(wrong):
+        """Where the first True of an array stands, in words."""
+        index = np.argwhere(wrong)[0]
+        return f"row {index[0]}, column {index[1]}" if len(index) == 2 else f"entry {index[0] if len(index) else 0}"
 
 
 def _short(value):
     if value is None or isinstance(value, (int, str)):
         return repr(value)
     value = np.asarray(value)
-    return f"{float(value):.4g}" if value.ndim == 0 else (
-        "[" + ", ".join(f"{v:.4g}" for v in value) + "]" if value.ndim == 1 and value.size <= 6
-        else f"array of shape {value.shape}")
-
+    return (
+        f"{float(value):.4g}"
+        if value.ndim == 0
+        else (
+            "[" + ", ".join(f"{v:.4g}" for v in value) + "]"
+            if value.ndim == 1 and value.size <= 6
+            else f"array of shape {value.shape}"
+        )
+    )

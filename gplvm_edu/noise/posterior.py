@@ -1,4 +1,6 @@
 """A Gaussian process seen through any noise: assumed density filtering, and expectation propagation after it."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,23 +10,23 @@ from ..linalg import log_determinant
 from .model import sites
 
 
-class Posterior(NamedTuple):
+class SitePosterior(NamedTuple):
     """A Gaussian posterior over f at the N training inputs, and the sites that make it.
 
     The posterior is that of a GP with the observations `site_means`, each with its own precision; precision 0 means
     that nothing was observed there.
     """
 
-    mean: np.ndarray                # (N,)
-    covariance: np.ndarray          # (N, N)
-    site_means: np.ndarray          # (N,)   m
-    site_precisions: np.ndarray     # (N,)   beta
+    mean: np.ndarray  # (N,)
+    covariance: np.ndarray  # (N, N)
+    site_means: np.ndarray  # (N,)   m
+    site_precisions: np.ndarray  # (N,)   beta
     log_evidence: float
-    change: float = np.inf          # largest change of a site's natural parameters in the last sweep
+    change: float = np.inf  # largest change of a site's natural parameters in the last sweep
 
 
-def adf_posterior(K, y, noise, order=None):
-    r"""Include the observations one by one; after each, put the nearest Gaussian in the place of the posterior.
+def adf_posterior(K, y, noise, order=None) -> SitePosterior:
+    r"""`SitePosterior` of observations included one by one; after each, the nearest Gaussian replaces the posterior.
 
     .. math:: \bar f \leftarrow \bar f + g_n s, \qquad \Sigma \leftarrow \Sigma - \nu_n s s^\top, \qquad
               s = \Sigma_{:,n}
@@ -38,11 +40,6 @@ def adf_posterior(K, y, noise, order=None):
     noise : Noise
     order : sequence of int or None
         In which order to include them; None is 0, 1, 2, ... The result depends on it unless the noise is Gaussian.
-
-    Returns
-    -------
-    Posterior
-        With the sum of ln Z as its log evidence.
 
     Notes
     -----
@@ -61,16 +58,16 @@ def adf_posterior(K, y, noise, order=None):
     f, Sigma = np.zeros(N), np.array(K, dtype=float)
     m, beta, log_evidence = np.zeros(N), np.zeros(N), 0.0
     for n in range(N) if order is None else order:
-        log_Z, g, nu = _one(noise, n, y[n], f[n], Sigma[n, n])                   # (8.4), (8.5)
-        m[n], beta[n] = sites(g, nu, f[n], Sigma[n, n])                          # (8.7), (8.8)
+        log_Z, g, nu = _one(noise, n, y[n], f[n], Sigma[n, n])  # (8.4), (8.5)
+        m[n], beta[n] = sites(g, nu, f[n], Sigma[n, n])  # (8.7), (8.8)
         s = Sigma[:, n].copy()
-        f += g * s                                                               # (8.20)
-        Sigma -= nu * np.outer(s, s)                                             # (8.20)
-        log_evidence += log_Z                                                    # (8.21)
-    return Posterior(f, Sigma, m, beta, log_evidence)
+        f += g * s  # (8.20)
+        Sigma -= nu * np.outer(s, s)  # (8.20)
+        log_evidence += log_Z  # (8.21)
+    return SitePosterior(f, Sigma, m, beta, log_evidence)
 
 
-def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=1e-8):
+def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=1e-8) -> Iterator[SitePosterior]:
     r"""Sweep over the observations again and again: take a site out, look afresh, put it back.
 
     .. math:: \frac{1}{\varsigma_{-n}} = \frac{1}{\Sigma_{nn}} - \beta_n, \qquad
@@ -78,8 +75,7 @@ def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=
 
     Parameters
     ----------
-    K, y, noise, order
-        As in `adf_posterior`.
+    K, y, noise, order : as in `adf_posterior`
     max_sweeps : int
     damping : float
         Share of the way that a site moves, from above 0 to 1; less than 1 calms sweeps that oscillate.
@@ -88,7 +84,7 @@ def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=
 
     Yields
     ------
-    Posterior
+    SitePosterior
         After every sweep. The first one, undamped, is that of `adf_posterior`: all sites are still empty then.
 
     Notes
@@ -106,30 +102,30 @@ def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=
     """
     N = len(K)
     f, Sigma = np.zeros(N), np.array(K, dtype=float)
-    tau, r = np.zeros(N), np.zeros(N)                                            # beta, beta m
+    tau, r = np.zeros(N), np.zeros(N)  # beta, beta m
     for _ in range(max_sweeps):
         change = 0.0
         for n in range(N) if order is None else order:
-            left = max(1.0 / Sigma[n, n] - tau[n], 1e-12 / K[n, n])              # (8.22)
-            mean, variance = (f[n] / Sigma[n, n] - r[n]) / left, 1.0 / left      # (8.22)
+            left = max(1.0 / Sigma[n, n] - tau[n], 1e-12 / K[n, n])  # (8.22)
+            mean, variance = (f[n] / Sigma[n, n] - r[n]) / left, 1.0 / left  # (8.22)
             _, g, nu = _one(noise, n, y[n], mean, variance)
             m, beta = sites(g, nu, mean, variance)
             d_tau, d_r = beta - tau[n], beta * m - r[n]
             d_tau, d_r = damping * d_tau, damping * d_r
             s = Sigma[:, n].copy()
-            f += s * (d_r - d_tau * f[n]) / (1.0 + d_tau * s[n])                 # (8.23)
-            Sigma -= np.outer(s, s) * (d_tau / (1.0 + d_tau * s[n]))             # (8.23)
+            f += s * (d_r - d_tau * f[n]) / (1.0 + d_tau * s[n])  # (8.23)
+            Sigma -= np.outer(s, s) * (d_tau / (1.0 + d_tau * s[n]))  # (8.23)
             tau[n], r[n] = tau[n] + d_tau, r[n] + d_r
             change = max(change, abs(d_tau), abs(d_r))
         m = r / np.where(tau > 0, tau, 1.0)
-        f, Sigma = site_posterior(K, m, tau)                                     # afresh, without rounding
-        evidence = ep_evidence(K, y, noise, m, tau)                              # (8.24)
-        yield Posterior(f.copy(), Sigma.copy(), m, tau.copy(), evidence, change)
+        f, Sigma = site_posterior(K, m, tau)  # afresh, without rounding
+        evidence = ep_evidence(K, y, noise, m, tau)  # (8.24)
+        yield SitePosterior(f.copy(), Sigma.copy(), m, tau.copy(), evidence, change)
         if change <= tolerance:
             return
 
 
-def site_posterior(K, site_means, site_precisions):
+def site_posterior(K, site_means, site_precisions) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and covariance of f given the sites: a GP with its own noise at each observation.
 
     .. math:: \Sigma = K - K S^{1/2} B^{-1} S^{1/2} K, \qquad B = I + S^{1/2} K S^{1/2}, \qquad
@@ -149,11 +145,11 @@ def site_posterior(K, site_means, site_precisions):
     """
     L, root = _factor_sites(K, site_precisions)
     V = linalg.solve_triangular(L, root[:, None] * K, lower=True)
-    Sigma = K - V.T @ V                                                          # (8.2)
-    return Sigma @ (site_precisions * site_means), Sigma                         # (8.2)
+    Sigma = K - V.T @ V  # (8.2)
+    return Sigma @ (site_precisions * site_means), Sigma  # (8.2)
 
 
-def ep_evidence(K, y, noise, site_means, site_precisions):
+def ep_evidence(K, y, noise, site_means, site_precisions) -> float:
     r"""The log evidence of expectation propagation, for any set of sites.
 
     .. math:: \ln Z_{EP} = \sum_n \Big[ \ln Z_n + \tfrac12 \ln(1 + \beta_n \varsigma_{-n})
@@ -175,44 +171,7 @@ def ep_evidence(K, y, noise, site_means, site_precisions):
     mean_c, variance_c = _cavities(f, variance, r, site_precisions)
     log_Z = noise.log_partition(y[:, None], mean_c[:, None], variance_c[:, None])[:, 0]
     each = log_Z + 0.5 * (np.log1p(site_precisions * variance_c) + mean_c**2 / variance_c - f**2 / variance)
-    return float(np.sum(each) + 0.5 * f @ r - 0.5 * log_determinant(_factor_sites(K, site_precisions)[0]))     # (8.24)
-
-
-def predict_latent(K, posterior, K_new, variance_new):
-    r"""Mean and variance of f at new inputs, from the sites at the old ones.
-
-    .. math:: \bar f_* = k_*^\top (K + S^{-1})^{-1} m, \qquad \varsigma_* = k_{**} - k_*^\top (K + S^{-1})^{-1} k_*
-
-    Parameters
-    ----------
-    K : ndarray (N, N)
-    posterior : Posterior
-    K_new : ndarray (M, N)
-        Covariances of the new inputs with the old.
-    variance_new : ndarray (M,)
-        Prior variances at the new inputs.
-
-    Returns
-    -------
-    mean, variance : ndarray (M,)
-
-    Notes
-    -----
-    Costs O(N^3 + N^2 M). Chapter 8, equation (8.25); hand both to `predict` of the noise model for y.
-
-    Examples
-    --------
-    >>> from gplvm_edu.noise import Probit
-    >>> K = np.array([[1.0]])
-    >>> posterior = adf_posterior(K, np.array([1.0]), Probit(0.0))
-    >>> [float(part[0].round(4)) for part in predict_latent(K, posterior, K, np.ones(1))]
-    [0.5642, 0.6817]
-    """
-    m, beta = posterior.site_means, posterior.site_precisions
-    L, root = _factor_sites(K, beta)
-    V = linalg.solve_triangular(L, root[:, None] * K_new.T, lower=True)          # (N, M)
-    mean = V.T @ linalg.solve_triangular(L, root * m, lower=True)                # (8.25)
-    return mean, np.maximum(variance_new - np.sum(V**2, axis=0), 0.0)            # (8.25)
+    return float(np.sum(each) + 0.5 * f @ r - 0.5 * log_determinant(_factor_sites(K, site_precisions)[0]))  # (8.24)
 
 
 def _one(noise, n, y, mean, variance):

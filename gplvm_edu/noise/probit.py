@@ -1,9 +1,12 @@
 """`Probit`: yes or no, the Bernoulli noise of binary data."""
-import numpy as np
-from scipy.special import ndtr, ndtri
 
-from .model import Noise, _parameter, _place, _rng
-from .terms import probit_terms
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri, owens_t
+
+from .model import Noise
+from .terms import Terms, probit_terms
 
 
 class Probit(Noise):
@@ -29,69 +32,86 @@ class Probit(Noise):
     """
 
     def __init__(self, bias=None):
-        self.bias = _parameter(bias, "bias")
-
-    @property
-    def needs_start(self):
-        return self.bias is None
+        self.bias = self._parameter(bias, "bias")
 
     @property
     def offset(self):
         """What is added to f: the bias, or 0 while it is open."""
         return 0.0 if self.bias is None else self.bias
 
-    def _terms(self, Y, mean, variance):
+    def observed_terms(self, Y, mean, variance) -> Terms:
+        """ln Z, g and nu of observed entries, equations (8.11) to (8.13)."""
         return probit_terms(np.where(Y > 0, 1.0, -1.0), mean + self.offset, variance)
 
-    def _check_values(self, Y):
+    def check_values(self, Y) -> np.ndarray:
+        """Y, if it holds labels; every 0 becomes -1."""
         wrong = ~(np.isnan(Y) | np.isin(Y, (-1.0, 0.0, 1.0)))
         if wrong.any():
-            raise ValueError(f"Probit noise needs labels 1 and -1 (or 1 and 0; NaN where missing), got {Y[wrong][0]:g} "
-                             f"at {_place(wrong)}. Cut the values first, Y > threshold, or use Gaussian noise for "
-                             "real values and Ordinal for ordered levels (chapter 8, \"Three kinds of noise\").")
+            raise ValueError(
+                f"Probit noise needs labels 1 and -1 (or 1 and 0; NaN where missing), got {Y[wrong][0]:g} "
+                f"at {self._place(wrong)}. Cut the values first, Y > threshold, or use Gaussian noise for "
+                'real values and Ordinal for ordered levels (chapter 8, "Three kinds of noise").'
+            )
         if (Y == 0).any() and (Y == -1).any():
-            raise ValueError(f"Y holds both 0 (at {_place(Y == 0)}) and -1 (at {_place(Y == -1)}), and each may mean "
-                             "'no': write no with one of them, and a missing entry as NaN (chapter 8, \"Missing "
-                             "values\").")
+            raise ValueError(
+                f"Y holds both 0 (at {self._place(Y == 0)}) and -1 (at {self._place(Y == -1)}), and "
+                "each may mean 'no': write no with one of them, and a missing entry as NaN (chapter 8, "
+                '"Missing values").'
+            )
         return np.where(Y == 0, -1.0, Y)
 
-    def start(self, Y, prior_variance=1.0):
+    def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose bias, if it was left open, gives each column its share of ones (half a label added to each)."""
         if self.bias is not None:
             return self.copy()
         share = (np.sum(np.asarray(Y) > 0, axis=0) + 0.5) / (np.sum(~np.isnan(Y), axis=0) + 1.0)
-        return self.copy(bias=_parameter(np.sqrt(1.0 + prior_variance) * ndtri(share), "bias"))           # (8.18)
+        return self.copy(bias=self._parameter(np.sqrt(1.0 + prior_variance) * ndtri(share), "bias"))  # (8.18)
 
     def predict(self, mean, variance):
         """The probability of y = 1, which is also the expectation of a label 1 or 0."""
-        return ndtr((mean + self.offset) / np.sqrt(1.0 + np.asarray(variance)))                          # (8.26)
+        return ndtr(self._margin(mean, variance))  # (8.26)
 
     def deviation(self, mean, variance):
-        """Standard deviation of a label 1 or 0."""
-        p = self.predict(mean, variance)
-        return np.sqrt(p * (1.0 - p))
+        """Standard deviation of a label 1 or 0: sqrt(p (1 - p))."""
+        u = self._margin(mean, variance)
+        return np.sqrt(ndtr(u) * ndtr(-u))
 
-    def sample(self, f, random_state=None):
+    def signal_deviation(self, mean, variance):
+        r"""Standard deviation of the probability Phi(f + bias) of a 1, where f is N(mean, variance).
+
+        .. math:: \mathrm{var}\, \Phi(f + b) = \Phi(u) \Phi(-u) - 2\, T\Big(u, \frac{1}{\sqrt{1 + 2 \varsigma}}\Big),
+                  \qquad u = \frac{\bar f + b}{\sqrt{1 + \varsigma}}
+
+        Phi(f + b)^2 is the probability that two standard normals both stay below f + b. With f integrated out they are
+        two normals of correlation rho = s / (1 + s), both below u, and that is Phi(u) - 2 T(u, a) with Owen's T and
+        a^2 = (1 - rho) / (1 + rho) = 1 / (1 + 2 s). The two terms cancel as s goes to 0: the result is exact to 1e-8.
+        """
+        u = self._margin(mean, variance)
+        joint = 2.0 * owens_t(u, 1.0 / np.sqrt(1.0 + 2.0 * np.asarray(variance)))
+        return np.sqrt(np.maximum(ndtr(u) * ndtr(-u) - joint, 0.0))
+
+    def _margin(self, mean, variance):
+        """u = (mean + bias) / sqrt(1 + variance)."""
+        return (mean + self.offset) / np.sqrt(1.0 + np.asarray(variance))
+
+    def draw(self, f, rng):
         """Labels 1 and -1 for given f."""
-        f = np.asarray(f, float)
-        return np.where(_rng(random_state).standard_normal(f.shape) < f + self.offset, 1.0, -1.0)
-
-    def column(self, d):
-        """The model of column d."""
-        return self.copy(bias=self.bias[d]) if self.bias is not None and self.bias.ndim else self
+        return np.where(rng.standard_normal(f.shape) < f + self.offset, 1.0, -1.0)
 
     @property
-    def theta(self):
+    def theta(self) -> np.ndarray:
+        """The biases as one vector."""
         return np.ravel(self.offset).astype(float)
 
-    def with_theta(self, theta):
+    def with_theta(self, theta) -> Self:
         """A copy with these biases."""
         return self.copy(bias=np.reshape(theta, np.shape(self.offset)))
 
-    def theta_gradient(self, Y, mean, variance):
+    def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in the biases: they move f, so it is g."""
-        g = self.evaluate(Y, mean, variance).g                                   # (8.27)
+        g = self.evaluate(Y, mean, variance).g  # (8.27)
         return np.ravel(g.sum(axis=0) if np.size(self.offset) > 1 else g.sum())
 
-    def _described(self):
+    def parameters(self) -> dict:
+        """The bias by name."""
         return {"bias": self.bias}

@@ -3,6 +3,7 @@
 Z is the probability of an observation whose latent value f is N(mean, variance); g and nu are what is left of the
 observation once the Gaussian has been matched again. Everything is elementwise over arrays.
 """
+
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ class Terms(NamedTuple):
     nu: np.ndarray
 
 
-def gaussian_terms(y, mean, variance, noise_variance):
+def gaussian_terms(y, mean, variance, noise_variance) -> Terms:
     r"""Terms of a Gaussian observation: nothing is approximated, and nu does not depend on y.
 
     .. math:: Z = N(y \mid \bar f, \varsigma + \sigma^2), \qquad \nu = \frac{1}{\varsigma + \sigma^2}, \qquad
@@ -31,10 +32,6 @@ def gaussian_terms(y, mean, variance, noise_variance):
     y, mean, variance, noise_variance : float or ndarray
         Observation, mean and variance of f before it is seen, sigma^2.
 
-    Returns
-    -------
-    Terms
-
     Notes
     -----
     Chapter 8, equations (8.9) and (8.10); Lawrence (2005), equation (14).
@@ -44,22 +41,18 @@ def gaussian_terms(y, mean, variance, noise_variance):
     >>> [float(term) for term in gaussian_terms(1.0, 0.0, 1.0, 1.0)]
     [-1.5155121234846454, 0.5, 0.5]
     """
-    nu = 1.0 / (variance + noise_variance)                                       # (8.10)
-    g = nu * (y - mean)                                                          # (8.10)
-    log_Z = 0.5 * (np.log(nu) - LOG_2PI - g * (y - mean))                        # (8.9)
+    nu = 1.0 / (variance + noise_variance)  # (8.10)
+    g = nu * (y - mean)  # (8.10)
+    log_Z = 0.5 * (np.log(nu) - LOG_2PI - g * (y - mean))  # (8.9)
     return Terms(log_Z, g, nu + 0.0 * g)
 
 
-def probit_terms(y, mean, variance):
+def probit_terms(y, mean, variance) -> Terms:
     r"""Terms of a label y = +1 or -1 with p(y | f) = Phi(y f).
 
     .. math:: Z = \Phi(u), \quad u = \frac{y \bar f}{\sqrt{1 + \varsigma}}, \qquad
               g = \frac{y \rho}{\sqrt{1 + \varsigma}}, \quad \nu = \frac{\rho (u + \rho)}{1 + \varsigma}, \qquad
               \rho = \frac{\phi(u)}{\Phi(u)}
-
-    Returns
-    -------
-    Terms
 
     Notes
     -----
@@ -73,14 +66,14 @@ def probit_terms(y, mean, variance):
     [-804.6084, -40.025, 0.9994]
     """
     root = np.sqrt(1.0 + variance)
-    u = y * mean / root                                                          # (8.11)
+    u = y * mean / root  # (8.11)
     rho, excess = inverse_mills(u)
-    g = y * rho / root                                                           # (8.12)
-    nu = rho * excess / root**2                                                  # (8.13)
+    g = y * rho / root  # (8.12)
+    nu = rho * excess / root**2  # (8.13)
     return Terms(log_ndtr(u), g, nu)
 
 
-def ordinal_terms(lower, upper, mean, variance, scale=1.0):
+def ordinal_terms(lower, upper, mean, variance, scale=1.0) -> Terms:
     r"""Terms of an ordered category: f, blurred by noise of deviation s, fell between two cut points.
 
     .. math:: Z = \Phi(h) - \Phi(l), \quad h = \frac{t_{c+1} - \bar f}{\sqrt v}, \quad
@@ -97,10 +90,6 @@ def ordinal_terms(lower, upper, mean, variance, scale=1.0):
     scale : float
         s, the deviation of the blur.
 
-    Returns
-    -------
-    Terms
-
     Notes
     -----
     Chapter 8, equations (8.15) to (8.17). The interval is mirrored into the lower tail, where a density divided
@@ -115,12 +104,12 @@ def ordinal_terms(lower, upper, mean, variance, scale=1.0):
     """
     v = scale**2 + variance
     root = np.sqrt(v)
-    h, l, sign = _lower_tail((upper - mean) / root, (lower - mean) / root)       # (8.15)
-    a, b, log_Z = _edge_densities(h, l)                                          # phi(h) / Z and phi(l) / Z
-    alone = np.isinf(l)                                                          # one edge: the probit's exact form
+    h, l, sign = lower_tail((upper - mean) / root, (lower - mean) / root)  # (8.15)
+    a, b, log_Z = edge_densities(h, l)  # phi(h) / Z and phi(l) / Z
+    alone = np.isinf(l)  # one edge: the probit's exact form
     rho, excess = inverse_mills(h)
     bent = np.where(alone, rho * excess, (a - b) ** 2 + h * a - np.where(alone, 0.0, l) * b)
-    return Terms(log_Z, sign * (b - a) / root, np.clip(bent, 0.0, 1.0) / v)      # (8.16), (8.17)
+    return Terms(log_Z, sign * (b - a) / root, np.clip(bent, 0.0, 1.0) / v)  # (8.16), (8.17)
 
 
 def inverse_mills(u):
@@ -142,24 +131,36 @@ def inverse_mills(u):
     """
     u = np.asarray(u, dtype=float)
     with np.errstate(over="ignore"):
-        rho = np.sqrt(2 / np.pi) / erfcx(-ROOT_HALF * u)                         # (8.14)
+        rho = np.sqrt(2 / np.pi) / erfcx(-ROOT_HALF * u)  # (8.14)
     r = 1.0 / np.where(u < -50.0, -u, 50.0)
-    series = r * (1 - r**2 * (2 - r**2 * (10 - r**2 * (74 - r**2 * 706))))       # (8.14)
+    series = r * (1 - r**2 * (2 - r**2 * (10 - r**2 * (74 - r**2 * 706))))  # (8.14)
     return rho, np.where(u < -50.0, series, u + rho)
 
 
-def _lower_tail(h, l):
-    """The interval (l, h), mirrored where it lies more above 0 than below; and the sign that undoes it."""
+def lower_tail(h, l):
+    """The interval (l, h), mirrored where it lies more above 0 than below, and what undoes it; equation (8.15).
+
+    Examples
+    --------
+    >>> [float(part) for part in lower_tail(3.0, 1.0)]
+    [-1.0, -3.0, -1.0]
+    """
     with np.errstate(invalid="ignore"):
         above = h + l > 0
     return np.where(above, -l, h), np.where(above, -h, l), np.where(above, -1.0, 1.0)
 
 
-def _edge_densities(h, l):
-    """phi(h) / Z, phi(l) / Z and ln Z for Z = Phi(h) - Phi(l), with l <= -|h|."""
+def edge_densities(h, l):
+    """phi(h) / Z, phi(l) / Z and ln Z for Z = Phi(h) - Phi(l), with l <= -|h|; equations (8.15) and (8.16).
+
+    Examples
+    --------
+    >>> [round(float(part), 4) for part in edge_densities(0.0, -np.inf)]
+    [0.7979, 0.0, -0.6931]
+    """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        drop = np.where(np.isinf(l), 0.0, np.exp(-0.5 * (h - l) * (-h - l)))     # phi(l) / phi(h)
-        area = erfcx(-ROOT_HALF * h) - erfcx(-ROOT_HALF * l) * drop              # 2 Z exp(h^2 / 2)
+        drop = np.where(np.isinf(l), 0.0, np.exp(-0.5 * (h - l) * (-h - l)))  # phi(l) / phi(h)
+        area = erfcx(-ROOT_HALF * h) - erfcx(-ROOT_HALF * l) * drop  # 2 Z exp(h^2 / 2)
         a = np.sqrt(2 / np.pi) / area
         log_Z = np.where(h < 0, np.log(0.5 * area) - 0.5 * h**2, np.log1p(-ndtr(-h) - ndtr(l)))
     return a, a * drop, log_Z

@@ -1,9 +1,16 @@
-"""Scaled conjugate gradients, after M. F. Møller (1993), A scaled conjugate gradient algorithm for fast supervised
-learning, Neural Networks 6, 525-533, whose nine steps are named on the lines that take them."""
+"""Scaled conjugate gradients: the nine steps of Møller are named on the lines that take them.
+
+M. F. Møller (1993), A scaled conjugate gradient algorithm for fast supervised learning, Neural Networks 6, 525-533.
+"""
+
+from collections.abc import Generator
+
 import numpy as np
 
+from .iterate import Iterate
 
-def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10):
+
+def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10) -> Generator[Iterate, None, None]:
     r"""The points that Møller's algorithm accepts after the start, until no step lowers the value.
 
     Along a direction p the function is taken for a parabola of slope -mu and curvature delta,
@@ -29,34 +36,34 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
     promises no more.
     """
     w, E, r = start.x, start.value, -start.gradient
-    p, lam, lam_bar, success, n_steps = r, initial_scale, 0.0, True, 0       # step 1
+    p, lam, lam_bar, success, n_steps = r, initial_scale, 0.0, True, 0  # step 1
     while True:
         if success:
-            delta = _curvature(evaluate, w, p, r, sigma)                     # step 2
+            delta = _curvature(evaluate, w, p, r, sigma)  # step 2
         p2, mu = p @ p, p @ r
-        delta += (lam - lam_bar) * p2                                        # step 3
-        if delta <= 0:                                                       # step 4
+        delta += (lam - lam_bar) * p2  # step 3
+        if delta <= 0:  # step 4
             lam_bar = 2 * (lam - delta / p2)
             delta, lam = lam * p2 - delta, lam_bar
-        alpha = mu / delta                                                   # step 5
+        alpha = mu / delta  # step 5
         if not E - alpha * mu / 2 < E or np.array_equal(w + alpha * p, w):
             if p is r:
-                return                                                       # nothing left to gain
-            p, lam, lam_bar, success = r, initial_scale, 0.0, True           # back to step 1
+                return  # nothing left to gain
+            p, lam, lam_bar, success = r, initial_scale, 0.0, True  # back to step 1
             continue
         trial = evaluate(w + alpha * p)
-        Delta = 2 * delta * (E - trial.value) / mu**2                        # step 6: found over promised
+        Delta = 2 * delta * (E - trial.value) / mu**2  # step 6: found over promised
         Delta = max(Delta, -8.0) if trial.is_finite else -8.0
         success = Delta >= 0
-        if success:                                                          # step 7
+        if success:  # step 7
             w, E, r_old, r, n_steps = trial.x, trial.value, r, -trial.gradient, n_steps + 1
-            yield trial                                                      # step 9: the caller looks at r
+            yield trial  # step 9: the caller looks at r
             p = r if n_steps % len(w) == 0 else r + (r @ (r - r_old) / mu) * p
         lam_bar = 0.0 if success else lam
         if Delta >= 0.75:
-            lam = max(lam / 4, 1e-15)                                        # step 7, its last part
+            lam = max(lam / 4, 1e-15)  # step 7, its last part
         elif Delta < 0.25:
-            lam += delta * (1 - Delta) / p2                                  # step 8
+            lam += delta * (1 - Delta) / p2  # step 8
 
 
 def _curvature(evaluate, w, p, r, sigma):

@@ -1,17 +1,19 @@
 """One interface to both methods, and a check of gradients."""
+
+from collections.abc import Iterator
 from contextlib import closing
-from numbers import Integral, Real
 
 import numpy as np
 
-from .iterate import Objective, demand_finite, flat
+from .. import checks
+from .iterate import Iterate, Objective, demand_finite, flat
 from .lbfgs import lbfgs
 from .scg import scaled_conjugate_gradients
 
 METHODS = {"scg": scaled_conjugate_gradients, "l-bfgs": lbfgs}
 
 
-def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5):
+def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5) -> Iterator[Iterate]:
     r"""Minimise a smooth function, one iterate at a time.
 
     .. math:: \text{converged when} \quad \max_i |\partial f / \partial x_i| \le \texttt{tolerance}
@@ -41,7 +43,8 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     Notes
     -----
     SCG costs two evaluations a step and one for each rejected trial, L-BFGS a little more than one a step;
-    both need O(n) memory. A trial that is not finite is too long a step for SCG, an error for L-BFGS-B.
+    both need O(n) memory. A trial that is not finite is too long a step for SCG, an error for L-BFGS-B; one at which a
+    matrix can't be factorised (LinAlgError) is too long a step for both, and an error at the start.
     Break off whenever you like: nothing is left running.
 
     Examples
@@ -55,10 +58,8 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     """
     if method not in METHODS:
         raise ValueError(f"There is no method {method!r}: choose one of {', '.join(map(repr, METHODS))}.")
-    if not isinstance(max_iter, Integral) or max_iter < 0:
-        raise ValueError(f"max_iter counts steps: it must be a whole number, 0 or more, and is {max_iter!r}.")
-    if not isinstance(tolerance, Real) or not tolerance >= 0:
-        raise ValueError(f"tolerance bounds the gradient: it must be 0 or more, and is {tolerance!r}.")
+    checks.whole_number("max_iter", max_iter, at_least=0)
+    checks.number("tolerance", tolerance, at_least=0)
     return _run(METHODS[method], Objective(value_and_gradient), flat(x0, "x0"), max_iter, tolerance)
 
 
@@ -81,7 +82,7 @@ def _run(search, evaluate, x0, max_iter, tolerance):
                 return
 
 
-def check_gradient(value_and_gradient, x, step=6e-6):
+def check_gradient(value_and_gradient, x, step=6e-6) -> float:
     r"""Worst relative error of a gradient against central differences.
 
     .. math:: \frac{\max_i |g_i - c_i|}{\max(\max_i |g_i|,\ \max_i |c_i|)}, \qquad
@@ -114,7 +115,7 @@ def check_gradient(value_and_gradient, x, step=6e-6):
     >>> round(check_gradient(lambda x: (np.sum(x**3), 6 * x**2), x), 3)      # twice too large
     0.5
     """
-    x, evaluate = flat(x, "x"), Objective(value_and_gradient)
+    x, evaluate = flat(x, "x"), Objective(value_and_gradient, guarded=False)
     g, c = evaluate(x).gradient, np.empty(len(x))
     for i, h in enumerate(step * np.maximum(1.0, np.abs(x))):
         up, down = x.copy(), x.copy()

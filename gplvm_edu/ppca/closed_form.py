@@ -3,14 +3,16 @@
 Every function takes centred data. What is said here of Y, its rows and the weights W holds word for word of Y',
 its rows (the columns of Y) and the latent positions X: dual PPCA is PPCA of the transposed data.
 """
+
 import numpy as np
 from scipy import linalg
 
-from ..linalg import log_determinant, solve_cholesky
+from .. import checks
+from ..linalg import column_signs, eigenpairs, log_determinant, solve_cholesky
 
 
-def sample_ppca(weights, noise_variance, n_samples, random_state=None):
-    r"""Draw latent points and data from the model.
+def sample_ppca(weights, noise_variance, n_samples, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+    r"""Draw data (N, D) and the latent points (N, q) behind them from the model.
 
     .. math:: x_n \sim N(0, I), \qquad y_n = W x_n + \epsilon_n, \quad \epsilon_n \sim N(0, \sigma^2 I)
 
@@ -19,12 +21,7 @@ def sample_ppca(weights, noise_variance, n_samples, random_state=None):
     weights : ndarray (D, q)
     noise_variance : float
     n_samples : int
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    Y : ndarray (N, D)
-    X : ndarray (N, q)
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -38,13 +35,13 @@ def sample_ppca(weights, noise_variance, n_samples, random_state=None):
     """
     W, N = weights, n_samples
     D, q = W.shape
-    rng = np.random.default_rng(random_state)
-    X = rng.standard_normal((N, q))                                              # (1.1)  (N, q)
+    rng = checks.generator(random_state)
+    X = rng.standard_normal((N, q))  # (1.1)  (N, q)
     noise = np.sqrt(noise_variance) * rng.standard_normal((N, D))
-    return X @ W.T + noise, X                                                    # (1.2)  (N, D)
+    return X @ W.T + noise, X  # (1.2)  (N, D)
 
 
-def log_likelihood(Y, weights, noise_variance):
+def log_likelihood(Y, weights, noise_variance) -> float:
     r"""Log likelihood of centred data under PPCA, the latent points integrated out.
 
     .. math:: L = -\tfrac N2 \left[ D \ln 2\pi + \ln |C| + \mathrm{tr}(C^{-1} S) \right],
@@ -59,10 +56,6 @@ def log_likelihood(Y, weights, noise_variance):
     weights : ndarray (D, q)
     noise_variance : float
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Costs O(N D q): only the q x q matrix M is factorised, the D x D matrix C is never formed.
@@ -76,15 +69,15 @@ def log_likelihood(Y, weights, noise_variance):
     W, s2 = weights, noise_variance
     N, D = Y.shape
     q = W.shape[1]
-    M = W.T @ W + s2 * np.eye(q)                                                 # (1.5)  (q, q)
+    M = W.T @ W + s2 * np.eye(q)  # (1.5)  (q, q)
     L = linalg.cholesky(M, lower=True)
-    ln_det_C = (D - q) * np.log(s2) + log_determinant(L)                         # (1.6)
-    A = linalg.solve_triangular(L, W.T @ Y.T, lower=True)                        # (q, N)
-    trace = (np.sum(Y**2) - np.sum(A**2)) / s2                                   # (1.7)  tr(C^-1 Y'Y)
-    return float(-0.5 * (N * D * np.log(2 * np.pi) + N * ln_det_C + trace))      # (1.4)
+    ln_det_C = (D - q) * np.log(s2) + log_determinant(L)  # (1.6)
+    A = linalg.solve_triangular(L, W.T @ Y.T, lower=True)  # (q, N)
+    trace = (np.sum(Y**2) - np.sum(A**2)) / s2  # (1.7)  tr(C^-1 Y'Y)
+    return float(-0.5 * (N * D * np.log(2 * np.pi) + N * ln_det_C + trace))  # (1.4)
 
 
-def latent_posterior(Y, weights, noise_variance):
+def latent_posterior(Y, weights, noise_variance) -> tuple[np.ndarray, np.ndarray]:
     r"""Posterior over the latent points: means (N, q), and the one covariance (q, q) that they share.
 
     .. math:: p(x_n \mid y_n) = N(x_n \mid M^{-1} W^\top y_n,\ \sigma^2 M^{-1}),
@@ -103,14 +96,14 @@ def latent_posterior(Y, weights, noise_variance):
     (array([[1.]]), array([[0.5]]))
     """
     W, s2 = weights, noise_variance
-    M = W.T @ W + s2 * np.eye(W.shape[1])                                        # (1.5)
+    M = W.T @ W + s2 * np.eye(W.shape[1])  # (1.5)
     L = linalg.cholesky(M, lower=True)
-    means = solve_cholesky(L, W.T @ Y.T).T                                       # (1.8)  (N, q)
-    covariance = s2 * solve_cholesky(L, np.eye(len(M)))                          # (1.8)  (q, q)
+    means = solve_cholesky(L, W.T @ Y.T).T  # (1.8)  (N, q)
+    covariance = s2 * solve_cholesky(L, np.eye(len(M)))  # (1.8)  (q, q)
     return means, covariance
 
 
-def principal_axes(Y):
+def principal_axes(Y) -> tuple[np.ndarray, np.ndarray]:
     r"""Eigenvalues of Y'Y/N, largest first, and their eigenvectors, from the smaller of Y'Y and YY'.
 
     .. math:: Y Y^\top u = s^2 u \;\Rightarrow\; Y^\top Y\, v = s^2 v \quad\text{with}\quad v = Y^\top u / s
@@ -135,16 +128,31 @@ def principal_axes(Y):
     """
     N, D = Y.shape
     if D <= N:
-        lam, V = linalg.eigh(Y.T @ Y / N)                                        # (D, D)
-    else:
-        lam, U = linalg.eigh(Y @ Y.T / N)                                        # (N, N)
-        s = np.sqrt(N * np.maximum(lam, 0.0))
-        V = np.divide(Y.T @ U, s, out=np.zeros((D, N)), where=s > 1e-12 * s[-1])     # (1.16)  (D, N)
-    lam, V = np.maximum(lam[::-1], 0.0), V[:, ::-1]
-    return lam, V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(len(lam))] < 0, -1.0, 1.0)
+        lam, V = eigenpairs(Y.T @ Y / N)  # (D, D)
+        return np.maximum(lam, 0.0), V
+    lam, U = eigenpairs(Y @ Y.T / N)  # (N, N)
+    lam = np.maximum(lam, 0.0)
+    s = np.sqrt(N * lam)
+    V = np.divide(Y.T @ U, s, out=np.zeros((D, N)), where=s > 1e-12 * s[0])  # (1.16)  (D, N)
+    return lam, V * column_signs(V)
 
 
-def maximum_likelihood(Y, n_components, noise_variance=None):
+def principal_scores(Y, n_components, random_state=None) -> np.ndarray:
+    """Scores of centred data on its first principal axes, (N, q), equation (1.16); zeros where the data have fewer.
+
+    Examples
+    --------
+    >>> principal_scores(np.array([[3.0, 0.0], [-3.0, 0.0]]), 1)
+    array([[ 3.],
+           [-3.]])
+    """
+    axes = principal_axes(Y)[1][:, :n_components]
+    X = np.zeros((len(Y), n_components))
+    X[:, : axes.shape[1]] = Y @ axes
+    return X
+
+
+def maximum_likelihood(Y, n_components, noise_variance=None) -> tuple[np.ndarray, float]:
     r"""The weights and the noise variance that maximise the likelihood of centred data.
 
     .. math:: \hat W = V_q (\Lambda_q - \hat\sigma^2 I)^{1/2}, \qquad
@@ -180,18 +188,18 @@ def maximum_likelihood(Y, n_components, noise_variance=None):
     """
     q, s2 = n_components, noise_variance
     D = Y.shape[1]
-    lam, V = principal_axes(Y)                                                   # (r,), (D, r)
+    lam, V = principal_axes(Y)  # (r,), (D, r)
     kept = min(q, D - 1)
     if s2 is None:
-        s2 = np.sum(lam[kept:]) / (D - kept)                                     # (1.11)
+        s2 = np.sum(lam[kept:]) / (D - kept)  # (1.11)
         s2 = 0.0 if s2 <= 1e-13 * lam[0] else s2
     W = np.zeros((D, q))
     r = min(q, len(lam))
-    W[:, :r] = V[:, :r] * np.sqrt(np.maximum(lam[:r] - s2, 0.0))                 # (1.10)
+    W[:, :r] = V[:, :r] * np.sqrt(np.maximum(lam[:r] - s2, 0.0))  # (1.10)
     return W, float(s2)
 
 
-def maximal_log_likelihood(eigenvalues, n_components, n_samples, n_features):
+def maximal_log_likelihood(eigenvalues, n_components, n_samples, n_features) -> float:
     r"""The likelihood at its maximum, from the eigenvalues of Y'Y/N alone.
 
     .. math:: \hat L = -\tfrac N2 \Big[ D \ln 2\pi + \sum_{j \le q} \ln \lambda_j
@@ -207,12 +215,11 @@ def maximal_log_likelihood(eigenvalues, n_components, n_samples, n_features):
     -16.1445
     """
     lam, q, N, D = eigenvalues, n_components, n_samples, n_features
-    s2 = np.sum(lam[q:]) / (D - q)                                               # (1.11)
-    return float(-0.5 * N * (D * np.log(2 * np.pi) + np.sum(np.log(lam[:q]))
-                             + (D - q) * np.log(s2) + D))                        # (1.12)
+    s2 = np.sum(lam[q:]) / (D - q)  # (1.11)
+    return float(-0.5 * N * (D * np.log(2 * np.pi) + np.sum(np.log(lam[:q])) + (D - q) * np.log(s2) + D))  # (1.12)
 
 
-def dual_gradient(Y, latent, noise_variance):
+def dual_gradient(Y, latent, noise_variance) -> np.ndarray:
     r"""Gradient of the dual log likelihood with respect to the latent positions.
 
     .. math:: \frac{\partial L}{\partial X} = K^{-1} Y Y^\top K^{-1} X - D K^{-1} X,
@@ -233,11 +240,11 @@ def dual_gradient(Y, latent, noise_variance):
     D = Y.shape[1]
     M = X.T @ X + s2 * np.eye(X.shape[1])
     L = linalg.cholesky(M, lower=True)
-    K_inv_X = solve_cholesky(L, X.T).T                                           # (A.6) times X  (N, q)
-    return (Y @ (Y.T @ K_inv_X) - X @ solve_cholesky(L, X.T @ (Y @ (Y.T @ K_inv_X)))) / s2 - D * K_inv_X   # (1.15)
+    K_inv_X = solve_cholesky(L, X.T).T  # (A.6) times X  (N, q)
+    return (Y @ (Y.T @ K_inv_X) - X @ solve_cholesky(L, X.T @ (Y @ (Y.T @ K_inv_X)))) / s2 - D * K_inv_X  # (1.15)
 
 
-def dual_transform(Y_new, weight_means, weight_covariance):
+def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
     r"""Where the dual puts a new point: the x that minimises its expected squared error under p(W | Y, X).
 
     .. math:: x_* = \langle W^\top W \rangle^{-1} \langle W \rangle^\top y_*, \qquad
@@ -254,5 +261,23 @@ def dual_transform(Y_new, weight_means, weight_covariance):
     array([[2.]])
     """
     W, Sigma = weight_means, weight_covariance
-    second_moment = W.T @ W + len(W) * Sigma                                     # (1.19)  (q, q)
-    return np.linalg.solve(second_moment, W.T @ Y_new.T).T                       # (1.19)  (N, q)
+    second_moment = W.T @ W + len(W) * Sigma  # (1.19)  (q, q)
+    return np.linalg.solve(second_moment, W.T @ Y_new.T).T  # (1.19)  (N, q)
+
+
+def dual_transform_observed(Y_new, weight_means, weight_covariance) -> np.ndarray:
+    r"""As `dual_transform`, for rows with gaps (NaN): the sums of equation (1.19) run over what each row has.
+
+    .. math:: x_* = \Big( \sum_{d \in O} \langle w_d w_d^\top \rangle \Big)^{-1}
+              \sum_{d \in O} \langle w_d \rangle\, y_{*d}
+
+    Examples
+    --------
+    >>> dual_transform_observed(np.array([[3.0, np.nan]]), np.array([[1.0], [0.0]]), np.array([[0.25]]))
+    array([[2.4]])
+    """
+    W, Sigma = weight_means, weight_covariance
+    O = ~np.isnan(Y_new)
+    moments = W[:, :, None] * W[:, None, :] + Sigma  # <w_d w_d'>  (D, q, q)
+    B = np.where(O, Y_new, 0.0) @ W  # (N, q)
+    return np.linalg.solve(np.tensordot(O.astype(float), moments, axes=1), B[:, :, None])[:, :, 0]  # (1.19)

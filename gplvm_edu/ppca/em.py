@@ -4,9 +4,13 @@ One E-step and one M-step serve PPCA and factor analysis; they differ in the las
 NaN means "not observed". The mean is a parameter like the weights: with gaps, the column means are not its
 maximum likelihood estimate.
 """
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+
+from ..linalg import column_signs
 
 
 class LinearGaussian(NamedTuple):
@@ -17,7 +21,7 @@ class LinearGaussian(NamedTuple):
     noise: np.ndarray
 
 
-class Posterior(NamedTuple):
+class EStepPosterior(NamedTuple):
     """What the E-step knows of each row: means (N, q), covariances (N, q, q), log densities (N,)."""
 
     means: np.ndarray
@@ -25,8 +29,17 @@ class Posterior(NamedTuple):
     log_densities: np.ndarray
 
 
-def e_step(Y, parameters):
-    r"""Posterior of each latent point given the entries of its row that were observed.
+class LinearGaussianState(NamedTuple):
+    """One iterate of EM: its parameters, their log likelihood, the posterior means (N, q) under them."""
+
+    parameters: LinearGaussian
+    value: float
+    X: np.ndarray
+    stopped: str = ""  # on the last state of a fit: why it is the last
+
+
+def e_step(Y, parameters) -> EStepPosterior:
+    r"""`EStepPosterior` of each latent point given the entries of its row that were observed.
 
     .. math:: G_n = I + W_O^\top \Psi_O^{-1} W_O, \quad b_n = W_O^\top \Psi_O^{-1} (y_n - \mu)_O, \quad
               p(x_n \mid y_{nO}) = N(G_n^{-1} b_n,\ G_n^{-1})
@@ -36,11 +49,6 @@ def e_step(Y, parameters):
     Y : ndarray (N, D)
         NaN where nothing was observed; O stands for the columns that were.
     parameters : LinearGaussian
-
-    Returns
-    -------
-    Posterior
-        With the log density of the observed part of each row, equation (1.22).
 
     Notes
     -----
@@ -55,21 +63,21 @@ def e_step(Y, parameters):
     """
     W, mu, psi = parameters
     N, (D, q) = len(Y), W.shape
-    O = ~np.isnan(Y)                                                             # (N, D)
+    O = ~np.isnan(Y)  # (N, D)
     R = np.where(O, Y - mu, 0.0)
     pairs = (W[:, :, None] * W[:, None, :]).reshape(D, q * q)
-    G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)                         # (1.20)  (N, q, q)
-    b = (R / psi) @ W                                                            # (1.20)  (N, q)
+    G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)  # (1.20)  (N, q, q)
+    b = (R / psi) @ W  # (1.20)  (N, q)
     covariances = np.linalg.inv(G)
-    means = np.einsum("nij,nj->ni", covariances, b)                              # (1.21)  (N, q)
+    means = np.einsum("nij,nj->ni", covariances, b)  # (1.21)  (N, q)
     misfit = np.sum(R**2 / psi, axis=1) - np.sum(b * means, axis=1)
     log_det = O @ np.log(psi) + np.linalg.slogdet(G)[1]
-    log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)    # (1.22)  (N,)
-    return Posterior(means, covariances, log_densities)
+    log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)  # (1.22)  (N,)
+    return EStepPosterior(means, covariances, log_densities)
 
 
-def m_step(Y, posterior, same_noise):
-    r"""The weights, mean and noise that maximise the expected log likelihood of the observed entries.
+def m_step(Y, posterior, same_noise) -> LinearGaussian:
+    r"""The `LinearGaussian` that maximises the expected log likelihood of the observed entries.
 
     .. math:: [w_d\ \mu_d] = \Big(\sum_{n \in O_d} \langle \tilde x_n \tilde x_n^\top \rangle\Big)^{-1}
               \sum_{n \in O_d} \langle \tilde x_n \rangle\, y_{nd}, \qquad \tilde x = (x, 1)
@@ -77,13 +85,9 @@ def m_step(Y, posterior, same_noise):
     Parameters
     ----------
     Y : ndarray (N, D)
-    posterior : Posterior
+    posterior : EStepPosterior
     same_noise : bool
         True: one noise variance for all columns (PPCA). False: one for each (factor analysis).
-
-    Returns
-    -------
-    LinearGaussian
 
     Notes
     -----
@@ -93,28 +97,28 @@ def m_step(Y, posterior, same_noise):
     Examples
     --------
     >>> X = np.array([[-1.0], [1.0], [0.0]])
-    >>> certain = Posterior(X, np.zeros((3, 1, 1)), None)
+    >>> certain = EStepPosterior(X, np.zeros((3, 1, 1)), None)
     >>> m_step(2 * X + 5, certain, same_noise=True).weights
     array([[2.]])
     """
     O = ~np.isnan(Y)
     Y = np.where(O, Y, 0.0)
     N, D = Y.shape
-    Xt = np.column_stack([posterior.means, np.ones(N)])                          # (N, q+1)
+    Xt = np.column_stack([posterior.means, np.ones(N)])  # (N, q+1)
     q1 = Xt.shape[1]
     XX = Xt[:, :, None] * Xt[:, None, :]
-    XX[:, :-1, :-1] += posterior.covariances                                     # <x x'>  (N, q+1, q+1)
+    XX[:, :-1, :-1] += posterior.covariances  # <x x'>  (N, q+1, q+1)
     A = (O.T.astype(float) @ XX.reshape(N, q1 * q1)).reshape(D, q1, q1)
-    B = Y.T @ Xt                                                                 # (D, q+1)
-    W = np.linalg.solve(A, B[:, :, None])[:, :, 0]                               # (1.23)  (D, q+1)
+    B = Y.T @ Xt  # (D, q+1)
+    W = np.linalg.solve(A, B[:, :, None])[:, :, 0]  # (1.23)  (D, q+1)
     counts = O.sum(axis=0)
-    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * B, axis=1), 0.0)      # (D,)
-    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts    # (1.24), (1.25)
+    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * B, axis=1), 0.0)  # (D,)
+    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts  # (1.24), (1.25)
     return LinearGaussian(W[:, :-1], W[:, -1], psi)
 
 
-def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0):
-    """Generator of (parameters, log likelihood) pairs, the start included; the likelihood never falls.
+def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> Iterator[LinearGaussianState]:
+    """Generator of EM's states (`LinearGaussianState`), the start included; the likelihood never falls.
 
     Notes
     -----
@@ -125,14 +129,34 @@ def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0):
     --------
     >>> Y = np.array([[1.0, 2.0], [2.0, 4.5], [3.0, np.nan]])
     >>> start = LinearGaussian(np.ones((2, 1)), np.zeros(2), np.ones(2))
-    >>> values = [value for _, value in em_iterates(Y, start, max_iter=3)]
+    >>> values = [state.value for state in em_iterates(Y, start, max_iter=3)]
     >>> len(values), bool(np.all(np.diff(values) > 0))
     (4, True)
     """
     parameters = start
     for iteration in range(max_iter + 1):
         posterior = e_step(Y, parameters)
-        yield parameters, float(np.sum(posterior.log_densities))
+        yield LinearGaussianState(parameters, float(np.sum(posterior.log_densities)), posterior.means)
         if iteration < max_iter:
             W, mu, psi = m_step(Y, posterior, same_noise)
             parameters = LinearGaussian(W, mu, np.maximum(psi, noise_floor))
+
+
+def on_principal_axes(state) -> LinearGaussianState:
+    r"""The same state in other coordinates: the columns of W orthogonal, longest first, equation (1.10).
+
+    .. math:: W = A L R^\top \;\to\; A L, \qquad x \to R^\top x
+
+    The likelihood does not change; EM leaves the rotation where it happens to be.
+
+    Examples
+    --------
+    >>> turned = LinearGaussian(np.array([[1.0, 1.0], [2.0, -2.0]]), np.zeros(2), np.ones(2))
+    >>> on_principal_axes(LinearGaussianState(turned, 0.0, np.zeros((1, 2)))).parameters.weights.T.round(3) + 0.0
+    array([[0.   , 2.828],
+           [1.414, 0.   ]])
+    """
+    W, mu, psi = state.parameters
+    A, lengths, Rt = np.linalg.svd(W, full_matrices=False)
+    sign = column_signs(A)
+    return state._replace(parameters=LinearGaussian(A * lengths * sign, mu, psi), X=state.X @ Rt.T * sign)  # (1.10)

@@ -1,20 +1,11 @@
-"""Test points of the Bayesian GP-LVM (chapter 13).
+"""What test points are good for (chapter 13).
 
-`statistics` has the Psi statistics of each point, `output_map` the moments of the data at fuzzy points, `latent` the
-posterior q(x*), `density` the ratio of bounds, `questions` all of it asked of a model, `uncertain` regression with
-uncertain inputs, `classifier` one model for each class.
+The functions that a fitted Bayesian GP-LVM asks about new rows are those of its map and stand beside it, in
+`variational`: `predict_moments`, `linear_terms`, `frozen_bound`, `ratio_of_bounds` and their kin. Here `uncertain` has
+regression with uncertain inputs, `classifier` one model for each class.
 """
+
 from .classifier import GenerativeClassifier, with_noise
-from .density import ratio_of_bounds
-from .latent import LatentPosterior, LinearTerms, climb, frozen_bound, infer, linear_terms
-from .output_map import Moments, OutputMap, output_map, predict_covariance, predict_moments
-from .questions import Reconstruction, check_rows, latent_posterior, log_density, predict, reconstruct
-from .statistics import RowStatistics, row_statistics, whole
 from .uncertain import predict_uncertain, uncertain_regression
 
-__all__ = [
-    "GenerativeClassifier", "LatentPosterior", "LinearTerms", "Moments", "OutputMap", "Reconstruction", "RowStatistics",
-    "check_rows", "climb", "frozen_bound", "infer", "latent_posterior", "linear_terms", "log_density", "output_map",
-    "predict", "predict_covariance", "predict_moments", "predict_uncertain", "ratio_of_bounds", "reconstruct",
-    "row_statistics", "uncertain_regression", "whole", "with_noise",
-]
+__all__ = ["GenerativeClassifier", "predict_uncertain", "uncertain_regression", "with_noise"]

@@ -1,5 +1,7 @@
 """One Bayesian GP-LVM for each class, and Bayes' rule: a classifier that knows what each class looks like."""
+
 import copy
+from typing import Self
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -7,14 +9,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..kernels import White
-from ..variational import BayesianGPLVM, Parameters, posterior_of
-from .questions import log_density
+from .. import checks
+from ..base import SaysWhyNot
+from ..kernels import Kernel
+from ..variational import BayesianGPLVM, Parameters
+from ..variational.estimator import DENSITIES
 
 NOISES = ("shared", "own")
 
 
-def with_noise(model, noise_variance):
+def with_noise(model, noise_variance) -> BayesianGPLVM:
     """A copy of a fitted model that believes in another noise variance; all else stays, and phi(u) follows, (13.19).
 
     Examples
@@ -24,14 +28,12 @@ def with_noise(model, noise_variance):
     >>> with_noise(model, 0.5).noise_variance_
     0.5
     """
-    post, other = model.posterior_, copy.copy(model)
-    parameters = Parameters(post.latent_mean, post.latent_variance, post.Z, post.kernel, float(noise_variance))
-    other.posterior_ = posterior_of(model._Y, parameters, model.jitter)          # (13.19)
-    other.noise_variance_, other.kernel_ = float(noise_variance), post.kernel + White(float(noise_variance))
-    return other
+    now, noise = model.map_, checks.positive("noise_variance", noise_variance)
+    parameters = Parameters(now.latent_mean, now.latent_variance, now.centres, now.kernel, noise)
+    return copy.copy(model).set_parameters(parameters)  # (13.19)
 
 
-class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
     """A Bayesian GP-LVM for each class; a new row belongs where its density, times the class's share, is largest.
 
     Parameters
@@ -44,7 +46,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         "shared": every class is judged with the mean of the fitted noise variances; "own": each with its own, which
         lets a class that was fitted too well claim too much.
     method : "ratio" or "frozen"
-        Which estimate of the log density (see `log_density`).
+        Which estimate of the log density (see `BayesianGPLVM.log_density`).
     priors : array (C,) or None
         Probability of each class beforehand; None: their shares of the training data.
     n_starts : int
@@ -53,7 +55,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Of every fit.
     tol : float
         Of the gradient with which a new row's place is found; 1e-3 is enough for classes and three times as fast.
-    random_state : int, RandomState or None
+    random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
@@ -77,8 +79,34 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, n_components=10, n_inducing=50, kernel=None, latent="gaussian", noise="shared", method="ratio",
-                 priors=None, n_starts=2, max_iter=100, tol=1e-6, random_state=None):
+    why_not = {
+        question: "it holds one map for each class, and each answers for itself: ask the models in models_"
+        for question in (
+            "transform",
+            "inverse_transform",
+            "place",
+            "reconstruct",
+            "impute",
+            "log_precision",
+            "jacobian",
+            "sample",
+        )
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        n_inducing: int = 50,
+        kernel: Kernel | None = None,
+        latent: str = "gaussian",
+        noise="shared",
+        method: str = "ratio",
+        priors=None,
+        n_starts: int = 2,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: checks.Seed = None,
+    ):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.kernel = kernel
@@ -91,72 +119,88 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, Y, y):
+    def fit(self, Y, y) -> Self:
         """One model for the rows of each class; then the noise is calibrated."""
+        checks.valid_seed(self.random_state)
         Y, y = validate_data(self, Y, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         self.classes_, label, counts = np.unique(y, return_inverse=True, return_counts=True)
-        self._check_parameters(Y, counts)
+        self.check_parameters(counts)
         self.log_priors_ = np.log(counts / counts.sum() if self.priors is None else np.asarray(self.priors, float))
-        self._fitted = [self._one_model().fit(Y[label == c]) for c in range(len(self.classes_))]
+        self._fitted = [
+            BayesianGPLVM(
+                self.n_components,
+                self.n_inducing,
+                self.kernel,
+                latent=self.latent,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+            ).fit(Y[label == c])
+            for c in range(len(self.classes_))
+        ]
         self.noise_variances_ = np.array([model.noise_variance_ for model in self._fitted])
         self.n_iter_ = max(model.n_iter_ for model in self._fitted)
         return self.calibrate(self.noise)
 
-    def _one_model(self):
-        return BayesianGPLVM(self.n_components, self.n_inducing, self.kernel, latent=self.latent,
-                             max_iter=self.max_iter, random_state=self.random_state)
-
-    def calibrate(self, noise):
+    def calibrate(self, noise) -> Self:
         """Judge from now on with "own" noise variances, the "shared" one, or a number; nothing is fitted again."""
         if isinstance(noise, str) and noise == "own":
             self.models_ = self._fitted
         else:
-            value = self.noise_variances_.mean() if isinstance(noise, str) else noise            # (13.19)
+            value = self.noise_variances_.mean() if isinstance(noise, str) else noise  # (13.19)
             self.models_ = [with_noise(model, value) for model in self._fitted]
         return self
 
-    def log_densities(self, Y):
+    def log_densities(self, Y) -> np.ndarray:
         """Log density of the observed entries of each row under the model of each class, (n, C), (13.18)."""
         check_is_fitted(self)
         Y = validate_data(self, Y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        return np.column_stack([log_density(model, Y, self.method, self.n_starts, tolerance=self.tol)
-                                for model in self.models_])                      # (13.18)
+        return np.column_stack(
+            [model.log_density(Y, self.method, self.n_starts, tol=self.tol) for model in self.models_]
+        )  # (13.18)
 
-    def predict_log_proba(self, Y):
+    def predict_log_proba(self, Y) -> np.ndarray:
         """Logarithms of the probabilities of the classes, (n, C)."""
-        return log_softmax(self.log_densities(Y) + self.log_priors_, axis=1)     # (13.18)
+        return log_softmax(self.log_densities(Y) + self.log_priors_, axis=1)  # (13.18)
 
-    def predict_proba(self, Y):
+    def predict_proba(self, Y) -> np.ndarray:
         """Probabilities of the classes, (n, C)."""
         return np.exp(self.predict_log_proba(Y))
 
-    def predict(self, Y):
+    def predict(self, Y) -> np.ndarray:
         """The most probable class of each row, (n,)."""
         best = np.argmax(self.predict_log_proba(Y), axis=1)
         return self.classes_[best]
 
-    def score_samples(self, Y):
+    def score_samples(self, Y) -> np.ndarray:
         """Log density of each row under all classes together: a mixture of the models, (n,)."""
         return logsumexp(self.log_densities(Y) + self.log_priors_, axis=1)
 
-    def _check_parameters(self, Y, counts):
+    def check_parameters(self, counts) -> None:
+        """Every constructor argument that the models do not check themselves, and the sizes of the classes."""
         if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]}: a classifier needs at least two. For the "
-                             "density of one class fit a BayesianGPLVM (chapter 13).")
+            raise ValueError(
+                f"y has only one class, {self.classes_[0]}: a classifier needs at least two. For the "
+                "density of one class fit a BayesianGPLVM (chapter 13)."
+            )
         alone = np.flatnonzero(counts < 2)
         if len(alone):
-            raise ValueError(f"Class {self.classes_[alone[0]]} has 1 sample, and a model of its own needs 2 or more. "
-                             "Add rows, merge the class with another, or leave it out (chapter 13, \"A classifier that "
-                             "can draw\").")
-        if self.noise not in NOISES:
-            raise ValueError(f"noise must be \"shared\" or \"own\", got {self.noise!r} (chapter 13, \"A lesson on "
-                             "calibration\").")
+            raise ValueError(
+                f"Class {self.classes_[alone[0]]} has 1 sample, and a model of its own needs 2 or more. "
+                'Add rows, merge the class with another, or leave it out (chapter 13, "A classifier that '
+                'can draw").'
+            )
+        checks.choice("noise", self.noise, NOISES, 'Chapter 13, "A lesson on calibration", compares them.')
+        checks.choice("method", self.method, DENSITIES)
+        checks.whole_number("n_starts", self.n_starts)
+        checks.number("tol", self.tol, at_least=0)
         if self.priors is not None:
             priors = np.asarray(self.priors, dtype=float)
             if priors.shape != counts.shape or (priors <= 0).any() or abs(priors.sum() - 1.0) > 1e-9:
-                raise ValueError(f"priors must be {len(counts)} numbers above 0 that sum to 1, one for each of the "
-                                 f"classes {self.classes_.tolist()}, got {self.priors!r}.")
+                raise ValueError(
+                    f"priors must be {len(counts)} numbers above 0 that sum to 1, one for each of the "
+                    f"classes {self.classes_.tolist()}, got {self.priors!r}."
+                )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

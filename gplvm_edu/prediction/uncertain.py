@@ -1,22 +1,27 @@
 """Regression when the inputs themselves are uncertain: the by-product of the bound."""
+
+from collections.abc import Iterator
+
 import numpy as np
 
-from ..optimise import minimise
+from .. import checks
 from ..variational import (
-    Packing,
     Parameters,
-    State,
+    VariationalState,
     bound_and_gradients,
     group_outputs,
     initial_inducing_inputs,
     initial_kernel,
-    posterior_of,
+    make_map,
+    predict_moments,
+    variational_iterates,
 )
-from .output_map import output_map, predict_moments
 
 
-def uncertain_regression(Y, input_mean, input_variance, n_inducing=20, kernel=None, max_iter=200, random_state=0):
-    r"""Generator of `State`: a GP whose inputs were measured as N(mean, diag variance); what they are is inferred too.
+def uncertain_regression(
+    Y, input_mean, input_variance, n_inducing=20, kernel=None, max_iter=200, random_state=0
+) -> Iterator[VariationalState]:
+    r"""Generator of `VariationalState`: a GP with inputs measured as N(mean, diag variance), which are inferred too.
 
     .. math:: \ln p(Y) \ge \tilde F\big(q(X)\big) - \sum_n \mathrm{KL}\big(q(x_n) \,\|\, N(m_n, v_n)\big)
 
@@ -29,7 +34,7 @@ def uncertain_regression(Y, input_mean, input_variance, n_inducing=20, kernel=No
     n_inducing : int
     kernel : Kernel or None
     max_iter : int
-    random_state : int
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -45,28 +50,21 @@ def uncertain_regression(Y, input_mean, input_variance, n_inducing=20, kernel=No
     """
     m, v = input_mean, input_variance
     smooth, noise = initial_kernel(kernel, np.var(Y), m.shape[1])
-    Z = initial_inducing_inputs(m, n_inducing, smooth, np.random.RandomState(random_state))
-    start = Parameters(m, v, Z, smooth, noise)
-    packing, outputs = Packing(start, 1e-8 * np.var(Y)), group_outputs(Y)
+    Z = initial_inducing_inputs(m, n_inducing, smooth, checks.random_state(random_state))
+    outputs = group_outputs(Y)
 
-    def evaluate(x):
-        parameters = packing.unpack(x)
+    def bound(parameters):
         terms, d = bound_and_gradients(outputs, parameters)
         mu, S = parameters.latent_mean, parameters.latent_variance
-        kl = 0.5 * np.sum(((mu - m) ** 2 + S) / v - np.log(S / v) - 1.0)         # (13.20)
+        kl = 0.5 * np.sum(((mu - m) ** 2 + S) / v - np.log(S / v) - 1.0)  # (13.20)
         d_mu, d_S = d.latent_mean + mu - (mu - m) / v, d.latent_variance + 0.5 * (1.0 - 1.0 / v)
-        return parameters, terms._replace(kl=float(kl)), d._replace(latent_mean=d_mu, latent_variance=d_S)
+        return terms._replace(kl=float(kl)), d._replace(latent_mean=d_mu, latent_variance=d_S)
 
-    def value_and_gradient(x):
-        parameters, terms, d = evaluate(x)
-        return -terms.total, -packing.pull_back(parameters, d)
-
-    for iterate in minimise(value_and_gradient, packing.pack(start), "l-bfgs", max_iter, 1e-4):
-        parameters, terms, _ = evaluate(iterate.x)
-        yield State(parameters, terms, iterate.n_evaluations)
+    start = Parameters(m, v, Z, smooth, noise)
+    yield from variational_iterates(bound, start, "l-bfgs", max_iter, 1e-4, 1e-8 * np.var(Y))
 
 
-def predict_uncertain(Y, parameters, input_mean, input_variance=None):
+def predict_uncertain(Y, parameters, input_mean, input_variance=None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and noise-free variance, both (n, D), at sure (None) or uncertain inputs, from a state's parameters, (13.4).
 
     Examples
@@ -77,6 +75,5 @@ def predict_uncertain(Y, parameters, input_mean, input_variance=None):
     >>> mean.round(1), bool(variance < 0.1)
     (array([[0.8]]), True)
     """
-    learnt = output_map(posterior_of(Y, parameters), uncertain=input_variance is not None)
-    moments = predict_moments(learnt, input_mean, input_variance)                # (13.4)
+    moments = predict_moments(make_map(Y, parameters), input_mean, input_variance)  # (13.4)
     return moments.mean, moments.variance

@@ -1,9 +1,11 @@
 """Maps from proximities: where to start a GP-LVM (chapter 6).
 
 `geodesics` holds the neighbour graph and its shortest ways, `stress` the metric stresses and how to lower them,
-`nonmetric` isotonic regression and Kruskal's stress, `estimators` the scikit-learn classes, and `starts` one GP-LVM
-started from all of them. Classical MDS, on which Isomap rests, is in chapter 3 (`gplvm_edu.unify`).
+`nonmetric` isotonic regression and Kruskal's stress, `estimators` the scikit-learn classes. Classical MDS, on which
+Isomap rests, is in chapter 3 (`gplvm_edu.unify`); `gplvm_edu.starts` makes a start of a map.
 """
+
+from ..starts import add as add_start
 from .estimators import Isomap, MetricMDS, NonMetricMDS, SammonMapping
 from .geodesics import (
     bridge_components,
@@ -17,13 +19,33 @@ from .geodesics import (
     smallest_connecting_k,
 )
 from .nonmetric import disparities, kruskal_stress, nonmetric_iterates, pool_adjacent_violators
-from .starts import as_start, compare_starts, start_maps
-from .stress import Layout, guttman_transform, sammon_iterates, sammon_stress, smacof_iterates, stress
+from .stress import StressState, guttman_transform, majorise, sammon_iterates, sammon_stress, smacof_iterates, stress
+
+add_start("isomap", lambda Y, n_components, random_state: Isomap(n_components).fit_transform(Y), keeps_proportions=True)
 
 __all__ = [
-    "Isomap", "Layout", "MetricMDS", "NonMetricMDS", "SammonMapping", "as_start", "bridge_components",
-    "compare_starts", "disparities", "geodesic_distances", "geodesics_to_new", "graph_components",
-    "guttman_transform", "kruskal_stress", "neighbour_graph", "nonmetric_iterates", "pool_adjacent_violators",
-    "principal_coordinates", "residual_variance", "sammon_iterates", "sammon_stress", "short_circuits",
-    "smacof_iterates", "smallest_connecting_k", "start_maps", "stress",
+    "Isomap",
+    "MetricMDS",
+    "NonMetricMDS",
+    "SammonMapping",
+    "StressState",
+    "bridge_components",
+    "disparities",
+    "geodesic_distances",
+    "geodesics_to_new",
+    "graph_components",
+    "guttman_transform",
+    "kruskal_stress",
+    "majorise",
+    "neighbour_graph",
+    "nonmetric_iterates",
+    "pool_adjacent_violators",
+    "principal_coordinates",
+    "residual_variance",
+    "sammon_iterates",
+    "sammon_stress",
+    "short_circuits",
+    "smacof_iterates",
+    "smallest_connecting_k",
+    "stress",
 ]

@@ -1,13 +1,16 @@
 """Isomap, MetricMDS, SammonMapping and NonMetricMDS as scikit-learn estimators: thin layers over the functions."""
+
 import warnings
-from numbers import Integral
+from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 
-from ..base import LatentModel, check_components
-from ..unify import _checks, centre_new
+from .. import checks
+from ..base import IterativeFit, LatentModel
+from ..optimise import METHODS
+from ..unify import centre_new
 from .geodesics import (
     bridge_components,
     geodesic_distances,
@@ -19,35 +22,52 @@ from .geodesics import (
     smallest_connecting_k,
 )
 from .nonmetric import nonmetric_iterates
-from .stress import sammon_iterates, smacof_iterates
+from .stress import StressState, sammon_iterates, smacof_iterates
+
+NO_WAY_BACK = "distances say where the points lie in the map, and nothing says which data belong to another place in it"
+NO_DENSITY = "it fits distances and has no density of the data"
+NO_MAP = "only positions of the training points were fitted, so a new point has none until all are fitted again"
 
 
 class _ProximityMap(LatentModel):
     """What the methods of this chapter share: Y holds data, or the distances themselves."""
 
+    why_not = {
+        "inverse_transform": NO_WAY_BACK,
+        "jacobian": NO_WAY_BACK,
+        "log_precision": NO_WAY_BACK,
+        "reconstruct": NO_WAY_BACK,
+        "impute": "a row with gaps has no distances from the others",
+        "score_samples": NO_DENSITY,
+        "score": NO_DENSITY,
+        "sample": NO_DENSITY,
+        "place": f"{NO_DENSITY} whose modes could be searched for",
+    }
+
     def _distances(self, Y):
         """Checked distances (N, N) between the training points."""
-        if self.metric not in ("euclidean", "distance"):
-            raise ValueError("metric must be \"euclidean\" (Y holds data, one point a row) or \"distance\" (Y is a "
-                             f"square matrix of distances), got {self.metric!r}.")
+        checks.choice(
+            "metric",
+            self.metric,
+            ("euclidean", "distance"),
+            '"euclidean": Y holds data, one point a row; "distance": Y is a square matrix of distances.',
+        )
         Y = self.check_data(Y)
         N, D = Y.shape
         if self.metric == "distance":
-            distances = _checks.distances(Y, "The distance matrix")
-            distances = 0.5 * (distances + distances.T)                    # the halves may differ by rounding
+            distances = checks.distances(Y, "The distance matrix")
+            distances = 0.5 * (distances + distances.T)  # the halves may differ by rounding
         else:
             distances = cdist(Y, Y)
-        check_components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
         if not 1e-150 < distances.max() < 1e150:
-            reason = ("all points coincide, and one place has no map. Is a column missing?" if distances.max() == 0
-                      else "its square leaves the range of floating-point numbers. Rescale the data.")
+            reason = (
+                "all points coincide, and one place has no map. Is a column missing?"
+                if distances.max() == 0
+                else "its square leaves the range of floating-point numbers. Rescale the data."
+            )
             raise ValueError(f"The largest distance between the {N} points is {distances.max():.3g}: {reason}")
         return distances
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "distance"
-        return tags
 
 
 class Isomap(_ProximityMap):
@@ -68,17 +88,14 @@ class Isomap(_ProximityMap):
     Attributes
     ----------
     embedding_ : ndarray (N, q)
-    graph_ : scipy.sparse.csr_matrix (N, N)
-        The neighbour graph, bridges included.
-    geodesics_ : ndarray (N, N)
-    n_neighbors_ : int
-        What was used.
-    n_pieces_ : int
-        Pieces of the graph before bridges: 1 when all is well.
+    graph_, geodesics_ : scipy.sparse.csr_matrix (N, N), ndarray (N, N)
+        The neighbour graph, bridges included, and its shortest ways.
+    n_neighbors_, n_pieces_ : int
+        What was used; pieces of the graph before bridges, 1 when all is well.
     residual_variance_ : float
         Share of the variance of the geodesics that the map does not explain.
     eigenvalues_ : ndarray (q,)
-        Of the centred similarities that belong to the geodesics, largest first; a negative one counts as zero.
+        Of the geodesics' centred similarities, largest first; a negative one counts as zero.
 
     Notes
     -----
@@ -95,26 +112,25 @@ class Isomap(_ProximityMap):
     True
     """
 
-    def __init__(self, n_components=2, n_neighbors=5, metric="euclidean", disconnected="bridge"):
+    def __init__(
+        self, n_components: int = 2, n_neighbors: int = 5, metric: str = "euclidean", disconnected: str = "bridge"
+    ):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.disconnected = disconnected
 
-    def fit(self, Y, y=None):
+    def fit(self, Y, y=None) -> Self:
         """Graph of neighbours, shortest ways, classical MDS."""
-        k = self.n_neighbors
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"n_neighbors must be a whole number of at least 1, got {k!r}.")
-        if self.disconnected not in ("bridge", "error"):
-            raise ValueError(f"disconnected must be \"bridge\" or \"error\", got {self.disconnected!r}.")
+        k = checks.whole_number("n_neighbors", self.n_neighbors)
+        checks.choice("disconnected", self.disconnected, ("bridge", "error"))
         distances = self._distances(Y)
         self.n_neighbors_ = min(k, len(distances) - 1)
-        graph = neighbour_graph(distances, self.n_neighbors_)                            # (6.15)
+        graph = neighbour_graph(distances, self.n_neighbors_)  # (6.15)
         self.n_pieces_, piece = graph_components(graph)
         self.graph_ = graph if self.n_pieces_ == 1 else self._join(graph, distances, piece)
-        self.geodesics_ = geodesic_distances(self.graph_)                                # (6.16)
-        self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)   # (6.17)
+        self.geodesics_ = geodesic_distances(self.graph_)  # (6.16)
+        self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)  # (6.17)
         self.residual_variance_ = residual_variance(self.geodesics_, self.embedding_)
         self.data_ = None if self.metric == "distance" else np.array(Y, dtype=float)
         return self
@@ -122,64 +138,75 @@ class Isomap(_ProximityMap):
     def _join(self, graph, distances, piece):
         sizes = np.sort(np.bincount(piece))[::-1]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
-        found = (f"With n_neighbors={self.n_neighbors_} the neighbour graph of {len(piece)} points falls into "
-                 f"{len(sizes)} pieces (of {listed} points), and nothing in the data says how far apart they are "
-                 f"along the sheet. Raise n_neighbors ({smallest_connecting_k(distances)} would join them), map each "
-                 "piece by itself, or remove duplicated rows; chapter 6, \"Break it\".")
+        found = (
+            f"With n_neighbors={self.n_neighbors_} the neighbour graph of {len(piece)} points falls into "
+            f"{len(sizes)} pieces (of {listed} points), and nothing in the data says how far apart they are "
+            f"along the sheet. Raise n_neighbors ({smallest_connecting_k(distances)} would join them), map each "
+            'piece by itself, or remove duplicated rows; chapter 6, "Break it".'
+        )
         if self.disconnected == "error":
             raise ValueError(found)
         warnings.warn(found + " For now every two pieces are bridged by their shortest link.", stacklevel=3)
         return bridge_components(graph, distances)
 
-    def transform(self, Y):
+    def transform(self, Y) -> np.ndarray:
         """Latent positions of new points, equation (6.18); the training points come back to `embedding_`."""
         Y = self.check_data(Y, reset=False)
         distances = Y if self.data_ is None else cdist(Y, self.data_)
-        G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)              # (6.18)
-        S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))          # (3.19)
+        G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)  # (6.18)
+        S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))  # (3.19)
         lam = self.eigenvalues_
         return S @ np.divide(self.embedding_, lam, out=np.zeros_like(self.embedding_), where=lam > 1e-12 * lam[0])
 
 
-class _StressMap(_ProximityMap):
-    """A map found by lowering a stress step by step: `fit` is a loop over `iterates`, and can be interrupted."""
+class _StressMap(IterativeFit, _ProximityMap):
+    """A map found by lowering a stress step by step; the subclass writes `lower_stress(distances, start)`."""
 
-    def iterates(self, Y):
-        """Yield a `Layout` (embedding, stress, converged) after each step, the start first."""
+    why_not = _ProximityMap.why_not | {"transform": NO_MAP, "place": NO_MAP}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        metric: str = "euclidean",
+        init: str | np.ndarray = "classical",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: checks.Seed = None,
+    ):
+        self.n_components = n_components
+        self.metric = metric
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def iterates(self, Y) -> Iterator[StressState]:
+        """Yield a `StressState` (X, stress, stopped) after each step, the start first."""
+        checks.whole_number("max_iter", self.max_iter, at_least=0)
+        checks.number("tol", self.tol, at_least=0)
         distances = self._distances(Y)
-        yield from self._steps(distances, self._start(distances))
+        yield from self.lower_stress(distances, self._start(distances))
 
-    def fit(self, Y, y=None):
-        """Lower the stress until it settles; after an interrupt the newest map is kept."""
-        history, layout = [], None
-        for layout in self.iterates(Y):
-            history.append(-layout.stress)
-            self.embedding_, self.stress_ = layout.embedding, layout.stress
-            self.history_, self.n_iter_ = np.array(history), len(history) - 1
-        if not layout.converged:
-            warnings.warn(f"{type(self).__name__} did not settle in max_iter={self.max_iter} steps: the last one still "
-                          f"lowered the stress by {np.diff(self.history_[-2:]).sum():.3g}. Raise max_iter, or tol.",
-                          ConvergenceWarning, stacklevel=2)
-        self.n_iter_ = max(self.n_iter_, 1)
+    def set_state(self, state) -> Self:
+        """Make the map that of one state."""
+        self.embedding_, self.stress_ = state.X, state.stress
         return self
 
     def _start(self, distances):
         N, q = len(distances), self.n_components
-        if isinstance(self.init, str):
-            if self.init not in ("classical", "random"):
-                raise ValueError(f"init must be \"classical\", \"random\" or an array (N, q), got {self.init!r}.")
-            if self.init == "classical":
-                return principal_coordinates(distances, q)[0]
-            rng = np.random.default_rng(self.random_state)
-            return distances[distances > 0].mean() * rng.standard_normal((N, q)) / np.sqrt(2 * q)
-        start = np.array(self.init, dtype=float)
-        if start.shape != (N, q) or not np.isfinite(start).all():
-            raise ValueError(f"init has the shape {start.shape}: a start for these data is a finite array of shape "
-                             f"({N}, {q}), one row for each point.")
-        if not np.ptp(start, axis=0).any():
-            raise ValueError("All points of init coincide: no stress can pull them apart, because there is no "
-                             "direction to pull in. Start from \"classical\", or add a little noise.")
-        return start - start.mean(axis=0)
+        if not isinstance(self.init, str):
+            start = checks.positions(self.init, (N, q))
+            if not np.ptp(start, axis=0).any():
+                raise ValueError(
+                    "All points of init coincide: no stress can pull them apart, because there is no "
+                    'direction to pull in. Start from "classical", or add a little noise.'
+                )
+            return start - start.mean(axis=0)
+        checks.choice("init", self.init, ("classical", "random"), "Or pass an array (N, q) of positions.")
+        if self.init == "classical":
+            return principal_coordinates(distances, q)[0]
+        rng = checks.generator(self.random_state)
+        return distances[distances > 0].mean() * rng.standard_normal((N, q)) / np.sqrt(2 * q)
 
 
 class MetricMDS(_StressMap):
@@ -187,15 +214,12 @@ class MetricMDS(_StressMap):
 
     Parameters
     ----------
-    n_components : int, default 2
-        Latent dimensions q, below the number of points.
-    metric : "euclidean" or "distance"
-        "distance": `fit` takes a matrix of distances (N, N).
+    n_components, metric : as in `Isomap`
     init : "classical", "random" or ndarray (N, q)
         "classical": classical MDS, which for data is PCA.
     max_iter, tol : int, float
         It has settled when a step lowers the squared stress by less than a share `tol`.
-    random_state : int, Generator or None
+    random_state : None, int, RandomState or Generator
         For init="random".
 
     Attributes
@@ -205,7 +229,7 @@ class MetricMDS(_StressMap):
         Root of the squared errors over the squared distances, equation (6.2).
     history_ : ndarray
         Minus the stress, the start included: larger is better, and it never falls.
-    n_iter_ : int
+    n_iter_, converged_ : int, bool
 
     Notes
     -----
@@ -220,16 +244,8 @@ class MetricMDS(_StressMap):
     (True, True)
     """
 
-    def __init__(self, n_components=2, metric="euclidean", init="classical", max_iter=1000, tol=1e-6,
-                 random_state=None):
-        self.n_components = n_components
-        self.metric = metric
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    def _steps(self, distances, start):
+    def lower_stress(self, distances, start) -> Iterator[StressState]:
+        """States of the map, the start first."""
         return smacof_iterates(distances, start, None, self.max_iter, self.tol)
 
 
@@ -239,13 +255,13 @@ class SammonMapping(_StressMap):
     Parameters
     ----------
     n_components, metric, init, random_state : as in MetricMDS
-    optimizer : "l-bfgs" or "scg"
+    optimiser : "l-bfgs" or "scg"
     max_iter, tol : int, float
         It has settled when no element of the gradient is larger than `tol`, in units of the mean distance.
 
     Attributes
     ----------
-    embedding_, history_, n_iter_ : as in MetricMDS
+    embedding_, history_, n_iter_, converged_ : as in MetricMDS
     stress_ : float
         Sammon's E, equation (6.9).
 
@@ -262,18 +278,23 @@ class SammonMapping(_StressMap):
     (True, True)
     """
 
-    def __init__(self, n_components=2, metric="euclidean", init="classical", optimizer="l-bfgs", max_iter=1000,
-                 tol=1e-3, random_state=None):
-        self.n_components = n_components
-        self.metric = metric
-        self.init = init
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    def __init__(
+        self,
+        n_components: int = 2,
+        metric: str = "euclidean",
+        init: str | np.ndarray = "classical",
+        optimiser: str = "l-bfgs",
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(n_components, metric, init, max_iter, tol, random_state)
+        self.optimiser = optimiser
 
-    def _steps(self, distances, start):
-        return sammon_iterates(distances, start, self.optimizer, self.max_iter, self.tol)
+    def lower_stress(self, distances, start) -> Iterator[StressState]:
+        """States of the map, the start first."""
+        checks.choice("optimiser", self.optimiser, METHODS)
+        return sammon_iterates(distances, start, self.optimiser, self.max_iter, self.tol)
 
 
 class NonMetricMDS(_StressMap):
@@ -281,18 +302,14 @@ class NonMetricMDS(_StressMap):
 
     Parameters
     ----------
-    n_components, metric, init, random_state : as in MetricMDS
+    n_components, metric, init, max_iter, tol, random_state : as in MetricMDS
         metric="distance": any dissimilarities, ranks for example.
     ties : "primary" or "secondary"
         Pairs of equal dissimilarity may differ in the map, or should not.
-    max_iter, tol : int, float
-        It has settled when a step lowers the squared stress by less than a share `tol`.
 
     Attributes
     ----------
-    embedding_, history_, n_iter_ : as in MetricMDS
-    stress_ : float
-        Kruskal's stress, equation (6.11).
+    embedding_, history_, n_iter_, converged_, stress_ : as in MetricMDS; the stress is Kruskal's, equation (6.11)
 
     Notes
     -----
@@ -300,25 +317,26 @@ class NonMetricMDS(_StressMap):
 
     Examples
     --------
-    >>> from scipy.spatial.distance import cdist
     >>> Y = np.random.default_rng(0).standard_normal((40, 5))
-    >>> model = NonMetricMDS(2, max_iter=50, tol=1e-3).fit(Y)
-    >>> squared = NonMetricMDS(2, metric="distance", init=model.embedding_, max_iter=0)     # the order is the same
-    >>> bool(np.isclose(model.stress_, next(squared.iterates(cdist(Y, Y) ** 2)).stress))
-    True
+    >>> model = NonMetricMDS(n_components=2, tol=1e-3).fit(Y)
+    >>> bool(np.all(np.diff(model.history_) >= 0)), model.stress_ < 0.3
+    (True, True)
     """
 
-    def __init__(self, n_components=2, metric="euclidean", init="classical", ties="primary", max_iter=1000, tol=1e-5,
-                 random_state=None):
-        self.n_components = n_components
-        self.metric = metric
-        self.init = init
+    def __init__(
+        self,
+        n_components: int = 2,
+        metric: str = "euclidean",
+        init: str | np.ndarray = "classical",
+        ties: str = "primary",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(n_components, metric, init, max_iter, tol, random_state)
         self.ties = ties
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
-    def _steps(self, distances, start):
-        if self.ties not in ("primary", "secondary"):
-            raise ValueError(f"ties must be \"primary\" or \"secondary\", got {self.ties!r}.")
+    def lower_stress(self, distances, start) -> Iterator[StressState]:
+        """States of the map, the start first."""
+        checks.choice("ties", self.ties, ("primary", "secondary"))
         return nonmetric_iterates(distances, start, self.ties, self.max_iter, self.tol)

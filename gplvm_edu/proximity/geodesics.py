@@ -1,4 +1,5 @@
 """Distances along a sheet: a graph of neighbours, and the shortest ways through it."""
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -7,7 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 from ..unify import leading_eigenpairs, similarity_from_distances
 
 
-def neighbour_graph(distances, n_neighbors):
+def neighbour_graph(distances, n_neighbors) -> sparse.csr_matrix:
     r"""Join each point to its nearest ones; an edge is as long as the distance it spans.
 
     .. math:: n \sim m \iff m \in N_k(n) \ \text{or}\ n \in N_k(m)
@@ -19,14 +20,10 @@ def neighbour_graph(distances, n_neighbors):
     n_neighbors : int
         k, from 1 to N - 1.
 
-    Returns
-    -------
-    scipy.sparse.csr_matrix (N, N)
-        Symmetric. Edges of length 0, between duplicates, are stored like any other.
-
     Notes
     -----
-    Costs O(N^2). Chapter 6, equation (6.15).
+    Costs O(N^2). A symmetric csr_matrix, in which edges of length 0, between duplicates, are stored like any other.
+    Chapter 6, equation (6.15).
 
     Examples
     --------
@@ -38,10 +35,10 @@ def neighbour_graph(distances, n_neighbors):
     """
     N, k = len(distances), n_neighbors
     others = distances.copy()
-    np.fill_diagonal(others, np.inf)                        # not one's own neighbour
-    near = np.argpartition(others, k - 1, axis=1)[:, :k]                                 # N_k(n)  (N, k)
+    np.fill_diagonal(others, np.inf)  # not one's own neighbour
+    near = np.argpartition(others, k - 1, axis=1)[:, :k]  # N_k(n)  (N, k)
     n, m = np.repeat(np.arange(N), k), near.ravel()
-    edges = np.unique(np.minimum(n, m) * N + np.maximum(n, m))                           # (6.15)  each edge once
+    edges = np.unique(np.minimum(n, m) * N + np.maximum(n, m))  # (6.15)  each edge once
     n, m = np.divmod(edges, N)
     return _symmetric(n, m, distances[n, m], N)
 
@@ -52,7 +49,7 @@ def _symmetric(n, m, lengths, N):
     return sparse.csr_matrix(both, shape=(N, N))
 
 
-def graph_components(graph):
+def graph_components(graph) -> tuple[int, np.ndarray]:
     """The number of pieces that a graph falls into, and for each point the piece that it belongs to.
 
     Notes
@@ -70,7 +67,7 @@ def graph_components(graph):
     return int(n_pieces), piece
 
 
-def smallest_connecting_k(distances):
+def smallest_connecting_k(distances) -> int:
     """The fewest neighbours that make the neighbour graph one piece, found by bisection.
 
     Notes
@@ -83,7 +80,7 @@ def smallest_connecting_k(distances):
     >>> smallest_connecting_k(D)
     2
     """
-    low, high = 1, len(distances) - 1                       # N - 1 neighbours: everyone knows everyone
+    low, high = 1, len(distances) - 1  # N - 1 neighbours: everyone knows everyone
     while low < high:
         k = (low + high) // 2
         if graph_components(neighbour_graph(distances, k))[0] == 1:
@@ -93,7 +90,7 @@ def smallest_connecting_k(distances):
     return low
 
 
-def bridge_components(graph, distances):
+def bridge_components(graph, distances) -> sparse.csr_matrix:
     r"""Join every two pieces of a graph by the shortest link between them.
 
     .. math:: (n, m) = \arg\min_{n \in A,\, m \in B} d_{nm} \qquad \text{for all pieces } A \ne B
@@ -122,15 +119,10 @@ def bridge_components(graph, distances):
     return _symmetric(n, m, distances[n, m], len(distances))
 
 
-def geodesic_distances(graph):
-    r"""Lengths of the shortest ways through a graph.
+def geodesic_distances(graph) -> np.ndarray:
+    r"""Lengths (N, N) of the shortest ways through a graph, infinite between points in different pieces of it.
 
     .. math:: g_{nm} = \min_{n = i_0 \sim i_1 \sim \dots \sim i_r = m} \ \sum_{s=1}^{r} d_{i_{s-1} i_s}
-
-    Returns
-    -------
-    ndarray (N, N)
-        Infinite between points in different pieces of the graph.
 
     Notes
     -----
@@ -143,11 +135,11 @@ def geodesic_distances(graph):
     >>> geodesic_distances(neighbour_graph(D, 1))[0]         # round the corner: 1 + 1, not the square root of 2
     array([0., 1., 2.])
     """
-    G = csgraph.shortest_path(graph, method="D")                                         # (6.16)
-    return np.minimum(G, G.T)                               # equal but for rounding
+    G = csgraph.shortest_path(graph, method="D")  # (6.16)
+    return np.minimum(G, G.T)  # equal but for rounding
 
 
-def principal_coordinates(distances, n_components):
+def principal_coordinates(distances, n_components) -> tuple[np.ndarray, np.ndarray]:
     r"""Classical MDS (chapter 3) of distances that need not be Euclidean: negative eigenvalues count as zero.
 
     .. math:: S = -\tfrac12 H G^{(2)} H = U \Lambda U^\top, \qquad X = U_q \Lambda_q^{1/2}
@@ -174,14 +166,14 @@ def principal_coordinates(distances, n_components):
     >>> np.abs(X).ravel(), eigenvalues
     (array([1., 1.]), array([2.]))
     """
-    S = similarity_from_distances(distances)                                             # (6.17)  (3.21)
+    S = similarity_from_distances(distances)  # (6.17)  (3.21)
     lam, U, _ = leading_eigenpairs(S, n_components)
-    lam = np.where(lam > 1e-12 * lam[0], lam, 0.0)          # rounding, or negative
-    return U * np.sqrt(lam), lam                                                         # (6.17)
+    lam = np.where(lam > 1e-12 * lam[0], lam, 0.0)  # rounding, or negative
+    return U * np.sqrt(lam), lam  # (6.17)
 
 
-def geodesics_to_new(distances, n_neighbors, geodesics):
-    r"""Geodesic distances from new points to old ones: first to a neighbour, then through the graph.
+def geodesics_to_new(distances, n_neighbors, geodesics) -> np.ndarray:
+    r"""Geodesic distances (M, N) from new points to old ones: first to a neighbour, then through the graph.
 
     .. math:: g_{*m} = \min_{n \in N_k(*)} \left( d_{*n} + g_{nm} \right)
 
@@ -191,10 +183,6 @@ def geodesics_to_new(distances, n_neighbors, geodesics):
         From new points to old ones.
     n_neighbors : int
     geodesics : ndarray (N, N)
-
-    Returns
-    -------
-    ndarray (M, N)
 
     Notes
     -----
@@ -207,14 +195,14 @@ def geodesics_to_new(distances, n_neighbors, geodesics):
     array([[0.5, 1.5, 2.5]])
     """
     k = n_neighbors
-    near = np.argpartition(distances, k - 1, axis=1)[:, :k]                              # (M, k)
+    near = np.argpartition(distances, k - 1, axis=1)[:, :k]  # (M, k)
     G = np.full(distances.shape, np.inf)
-    for n, d in zip(near.T, np.take_along_axis(distances, near, axis=1).T, strict=True):     # one neighbour at a time
-        np.minimum(G, d[:, None] + geodesics[n], out=G)                                  # (6.18)  (M, N)
+    for n, d in zip(near.T, np.take_along_axis(distances, near, axis=1).T, strict=True):  # one neighbour at a time
+        np.minimum(G, d[:, None] + geodesics[n], out=G)  # (6.18)  (M, N)
     return G
 
 
-def residual_variance(distances, X):
+def residual_variance(distances, X) -> float:
     r"""The share of the variance of given distances that those of a map do not explain.
 
     .. math:: 1 - R^2(g, d), \qquad R = \text{the correlation of the pairs } (g_{nm}, \|x_n - x_m\|)
@@ -238,12 +226,12 @@ def residual_variance(distances, X):
     """
     g, d = squareform(distances, checks=False), pdist(X)
     if np.ptp(g) == 0.0 or np.ptp(d) == 0.0:
-        return 0.0 if np.ptp(g) == 0.0 else 1.0             # a constant needs no explanation, and explains nothing
-    return float(1.0 - np.corrcoef(g, d)[0, 1] ** 2)                                     # (6.19)
+        return 0.0 if np.ptp(g) == 0.0 else 1.0  # a constant needs no explanation, and explains nothing
+    return float(1.0 - np.corrcoef(g, d)[0, 1] ** 2)  # (6.19)
 
 
-def short_circuits(graph, sheet, factor=3.0):
-    r"""Edges that jump from one layer of a folded sheet to another, where the flat sheet is known.
+def short_circuits(graph, sheet, factor=3.0) -> np.ndarray:
+    r"""Edges (n_jumps, 2) that jump from one layer of a folded sheet to another, where the flat sheet is known.
 
     .. math:: n \sim m \quad\text{with}\quad \|s_n - s_m\| > \text{factor} \cdot \max(d_{nm}, \bar d)
 
@@ -256,11 +244,6 @@ def short_circuits(graph, sheet, factor=3.0):
         The true positions s on the flat sheet.
     factor : float
 
-    Returns
-    -------
-    ndarray (n_jumps, 2)
-        The pairs of points, n < m.
-
     Notes
     -----
     Costs O(N k). Chapter 6, equation (6.15), and "Break it".
@@ -272,7 +255,7 @@ def short_circuits(graph, sheet, factor=3.0):
     >>> short_circuits(neighbour_graph(D, 1), np.array([[0.0], [5.0], [6.0], [11.0]]))
     array([[0, 3]])
     """
-    edges = sparse.triu(graph).tocoo()                                                   # (6.15)
+    edges = sparse.triu(graph).tocoo()  # (6.15)
     n, m = edges.row, edges.col
     jumps = np.linalg.norm(sheet[n] - sheet[m], axis=1) > factor * np.maximum(edges.data, edges.data.mean())
     return np.c_[n, m][jumps].astype(int)

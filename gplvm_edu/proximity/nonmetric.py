@@ -1,11 +1,14 @@
 """Maps that keep the order of dissimilarities and nothing else: isotonic regression, and Kruskal's stress."""
+
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
-from .stress import Layout, _settled, guttman_transform
+from .stress import StressState, majorise
 
 
-def pool_adjacent_violators(y, weights=None):
+def pool_adjacent_violators(y, weights=None) -> np.ndarray:
     r"""The non-decreasing sequence nearest to a given one, by least squares.
 
     .. math:: \hat y = \arg\min_{z_1 \le z_2 \le \dots \le z_n} \ \sum_i w_i (y_i - z_i)^2
@@ -33,18 +36,18 @@ def pool_adjacent_violators(y, weights=None):
     """
     w = np.ones(len(y)) if weights is None else np.asarray(weights, float)
     total, size, mean = w * y, w, np.asarray(y, float)
-    first = np.arange(len(y))                               # of each block
+    first = np.arange(len(y))  # of each block
     while len(mean) > 1:
-        begins = np.r_[True, mean[1:] >= mean[:-1]]         # a lower block joins the last
+        begins = np.r_[True, mean[1:] >= mean[:-1]]  # a lower block joins the last
         if begins.all():
             break
         start = np.flatnonzero(begins)
         total, size = np.add.reduceat(total, start), np.add.reduceat(size, start)
-        first, mean = first[start], total / size                                         # (6.13)
-    return np.repeat(mean, np.diff(np.r_[first, len(y)]))                                # (6.12)
+        first, mean = first[start], total / size  # (6.13)
+    return np.repeat(mean, np.diff(np.r_[first, len(y)]))  # (6.12)
 
 
-def disparities(distances, dissimilarities, ties="primary"):
+def disparities(distances, dissimilarities, ties="primary") -> np.ndarray:
     r"""The numbers nearest to the distances of a map that are ordered as the dissimilarities are.
 
     .. math:: \hat d = \arg\min_z \sum_{n<m} (d_{nm} - z_{nm})^2 \quad \text{such that} \quad
@@ -68,16 +71,16 @@ def disparities(distances, dissimilarities, ties="primary"):
     """
     d, delta = distances, dissimilarities
     if ties == "primary":
-        order = np.lexsort((d, delta))                      # among equals, the order that the map has already
+        order = np.lexsort((d, delta))  # among equals, the order that the map has already
         hat = np.empty(len(d))
-        hat[order] = pool_adjacent_violators(d[order])                                   # (6.12)
+        hat[order] = pool_adjacent_violators(d[order])  # (6.12)
         return hat
     _, level, n_pairs = np.unique(delta, return_inverse=True, return_counts=True)
     means = np.bincount(level, d) / n_pairs
-    return pool_adjacent_violators(means, n_pairs)[level]                                # (6.12)
+    return pool_adjacent_violators(means, n_pairs)[level]  # (6.12)
 
 
-def kruskal_stress(X, dissimilarities, ties="primary"):
+def kruskal_stress(X, dissimilarities, ties="primary") -> float:
     r"""Kruskal's stress: how far the distances of a map are from the right order.
 
     .. math:: S(X) = \left[ \frac{\sum_{n<m} (d_{nm} - \hat d_{nm})^2}{\sum_{n<m} d_{nm}^2} \right]^{1/2}
@@ -107,11 +110,11 @@ def kruskal_stress(X, dissimilarities, ties="primary"):
     d = pdist(X)
     hat = disparities(d, squareform(dissimilarities, checks=False), ties)
     length = np.sum(d**2)
-    return float(np.sqrt(np.sum((d - hat) ** 2) / length)) if length > 0 else 0.0        # (6.11)
+    return float(np.sqrt(np.sum((d - hat) ** 2) / length)) if length > 0 else 0.0  # (6.11)
 
 
-def nonmetric_iterates(dissimilarities, start, ties="primary", max_iter=1000, tolerance=1e-7):
-    r"""Lower Kruskal's stress: disparities for the map, a Guttman transform for the disparities, and again.
+def nonmetric_iterates(dissimilarities, start, ties="primary", max_iter=1000, tolerance=1e-7) -> Iterator[StressState]:
+    r"""Generator of `StressState`: disparities for the map, a Guttman transform for the disparities, and again.
 
     .. math:: \hat d_t \propto \text{the disparities of } d(X_t), \quad \sum_{n<m} \hat d_t^2 = \sum_{n<m} \delta^2,
               \qquad X_{t+1} = \tfrac1N B_{\hat d_t}(X_t)\, X_t
@@ -119,16 +122,8 @@ def nonmetric_iterates(dissimilarities, start, ties="primary", max_iter=1000, to
     Parameters
     ----------
     dissimilarities : ndarray (N, N)
-    start : ndarray (N, q)
     ties : "primary" or "secondary"
-    max_iter : int
-    tolerance : float
-        Converged when a step lowers the squared stress by less than this share of it (or of 0.001 squared).
-
-    Yields
-    ------
-    Layout
-        The start first; the stress never rises.
+    start, max_iter, tolerance : as in `majorise`
 
     Notes
     -----
@@ -141,14 +136,12 @@ def nonmetric_iterates(dissimilarities, start, ties="primary", max_iter=1000, to
     [0.378, 0.333, 0.333]
     """
     delta = squareform(dissimilarities, checks=False)
-    X, length, last = start, np.sqrt(np.sum(delta**2)), np.inf
-    for step in range(max_iter + 1):
+    length = np.sqrt(np.sum(delta**2))
+
+    def measure(X):
         d = pdist(X)
-        hat = disparities(d, delta, ties)                                                # (6.12)
-        value = float(np.sqrt(np.sum((d - hat) ** 2) / np.sum(d**2)))                    # (6.11)
-        done = value == 0.0 or (step > 0 and _settled(last, value, tolerance))
-        yield Layout(X, value, done)
-        if done:
-            return
-        hat *= length / np.sqrt(np.sum(hat**2))                                          # (6.14)
-        X, last = guttman_transform(X, squareform(hat)), value
+        hat = disparities(d, delta, ties)  # (6.12)
+        value = float(np.sqrt(np.sum((d - hat) ** 2) / np.sum(d**2)))  # (6.11)
+        return value, squareform(hat * (length / np.sqrt(np.sum(hat**2))))  # (6.14)
+
+    return majorise(measure, start, None, max_iter, tolerance)

@@ -3,6 +3,8 @@
 Every function takes the distances of the data as a square matrix, called dissimilarities here (delta in the chapter),
 to keep them apart from the distances d between the points of the map.
 """
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,23 +13,23 @@ from scipy.spatial.distance import cdist
 
 from ..optimise import minimise
 
-COINCIDE = 1e-10        # pairs closer than this share of the mean dissimilarity are one place to Sammon's stress
+COINCIDE = 1e-10  # pairs closer than this share of the mean dissimilarity are one place to Sammon's stress
 
 
-class Layout(NamedTuple):
-    """One iterate of a map: positions (N, q), and the stress that the method lowers."""
+class StressState(NamedTuple):
+    """One state of a map: its positions (N, q), the stress that the method lowers, and why it is the last one."""
 
-    embedding: np.ndarray
+    X: np.ndarray
     stress: float
-    converged: bool = False
+    stopped: str = ""  # on the last state "gain", or the optimiser's word; empty before it
+
+    @property
+    def value(self) -> float:
+        """Minus the stress: larger is better."""
+        return -self.stress
 
 
-def _settled(last, value, tolerance):
-    """Whether a step lowered the squared stress by less than a share of it; stresses below 0.001 count as that."""
-    return bool(last**2 - value**2 <= tolerance * max(last, 1e-3) ** 2)
-
-
-def stress(X, dissimilarities, weights=None):
+def stress(X, dissimilarities, weights=None) -> float:
     r"""Misfit of the distances in a map, as a share of the dissimilarities.
 
     .. math:: \sigma(X) = \left[ \frac{\sum_{n<m} w_{nm} (\delta_{nm} - d_{nm}(X))^2}
@@ -40,10 +42,6 @@ def stress(X, dissimilarities, weights=None):
     weights : ndarray (N, N) or None
         Symmetric, 0 or more; None: all 1.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Costs O(N^2 q). Chapter 6, equation (6.2).
@@ -54,10 +52,10 @@ def stress(X, dissimilarities, weights=None):
     0.25
     """
     Delta, W = dissimilarities, 1.0 if weights is None else weights
-    return float(np.sqrt(np.sum(W * (Delta - cdist(X, X)) ** 2) / np.sum(W * Delta**2)))     # (6.2)
+    return float(np.sqrt(np.sum(W * (Delta - cdist(X, X)) ** 2) / np.sum(W * Delta**2)))  # (6.2)
 
 
-def guttman_transform(X, dissimilarities, weights=None):
+def guttman_transform(X, dissimilarities, weights=None) -> np.ndarray:
     r"""The minimum of the parabola that touches the stress at X and lies above it everywhere else.
 
     .. math:: X^+ = V^{\dagger} B(X)\, X, \qquad b_{nm} = -\frac{w_{nm} \delta_{nm}}{d_{nm}(X)}, \quad
@@ -72,15 +70,11 @@ def guttman_transform(X, dissimilarities, weights=None):
     weights : ndarray (N, N) or None
         Symmetric, 0 or more, zeros on the diagonal; None: all 1.
 
-    Returns
-    -------
-    ndarray (N, q)
-        Centred. It does not depend on the scale of X.
-
     Notes
     -----
-    Costs O(N^2 q), with weights O(N^3). Points that coincide in the map do not push each other apart: there is no
-    direction to push in. Chapter 6, equations (6.5) and (6.7).
+    Costs O(N^2 q), with weights O(N^3). The result is centred, and does not depend on the scale of X. Points that
+    coincide in the map do not push each other apart: there is no direction to push in. Chapter 6, equations (6.5) and
+    (6.7).
 
     Examples
     --------
@@ -90,60 +84,79 @@ def guttman_transform(X, dissimilarities, weights=None):
     """
     Delta, W, N = dissimilarities, weights, len(X)
     D = cdist(X, X)
-    B = -np.divide(Delta, D, out=np.zeros((N, N)), where=D > 0)                          # (6.5)
+    B = -np.divide(Delta, D, out=np.zeros((N, N)), where=D > 0)  # (6.5)
     B = B if W is None else W * B
     np.fill_diagonal(B, 0.0)
-    np.fill_diagonal(B, -B.sum(axis=1))                                                  # (6.5)
+    np.fill_diagonal(B, -B.sum(axis=1))  # (6.5)
     if W is None:
-        return B @ X / N                                                                 # (6.7)
-    V = np.diag(W.sum(axis=1)) - W                          # singular: add 11'/N
-    return linalg.solve(V + 1.0 / N, B @ X, assume_a="pos")                              # (6.7)
+        return B @ X / N  # (6.7)
+    V = np.diag(W.sum(axis=1)) - W  # singular: add 11'/N
+    return linalg.solve(V + 1.0 / N, B @ X, assume_a="pos")  # (6.7)
 
 
-def smacof_iterates(dissimilarities, start, weights=None, max_iter=1000, tolerance=1e-7):
-    r"""Lower the metric stress, one Guttman transform after another.
+def majorise(measure, start, weights=None, max_iter=1000, tolerance=1e-7) -> Iterator[StressState]:
+    r"""Generator of `StressState`: one Guttman transform after another, until the squared stress stands still.
 
     .. math:: X_{t+1} = X_t^+, \qquad \sigma(X_{t+1}) \le \sigma(X_t)
 
     Parameters
     ----------
-    dissimilarities : ndarray (N, N)
+    measure : callable
+        ``measure(X)`` returns the stress of a map and the distances (N, N) that it should have: those given, or the
+        disparities, which follow the map.
     start : ndarray (N, q)
     weights : ndarray (N, N) or None
     max_iter : int
     tolerance : float
-        Converged when a step lowers the squared stress by less than this share of it (or of 0.001 squared).
-
-    Yields
-    ------
-    Layout
-        The start first; the stress never rises.
+        The share of the squared stress that a step must gain; stresses below 0.001 count as that.
 
     Notes
     -----
-    Costs O(N^2 q) a step. De Leeuw (1977). Chapter 6, equations (6.7) and (6.8).
+    Costs O(N^2 q) a step, and what `measure` costs. Chapter 6, equations (6.7) and (6.8).
+
+    Examples
+    --------
+    >>> pair = np.array([[0.0, 2.0], [2.0, 0.0]])
+    >>> states = majorise(lambda X: (stress(X, pair), pair), np.array([[0.0], [1.0]]))
+    >>> [(state.stress, state.stopped) for state in states]
+    [(0.5, ''), (0.0, 'gain')]
+    """
+    X, last = start, np.inf
+    for step in range(max_iter + 1):
+        value, Delta = measure(X)
+        settled = value == 0.0 or (step > 0 and last**2 - value**2 <= tolerance * max(last, 1e-3) ** 2)
+        yield StressState(X, value, "gain" if settled else "")
+        if settled:
+            return
+        X, last = guttman_transform(X, Delta, weights), value  # (6.7)
+
+
+def smacof_iterates(dissimilarities, start, weights=None, max_iter=1000, tolerance=1e-7) -> Iterator[StressState]:
+    """Lower the metric stress of dissimilarities (N, N) by majorisation, equations (6.7) and (6.8).
+
+    Other parameters, and what is yielded, as in `majorise`.
+
+    Notes
+    -----
+    Costs O(N^2 q) a step. De Leeuw (1977).
 
     Examples
     --------
     >>> triangle = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
     >>> *_, last = smacof_iterates(triangle, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> cdist(last.embedding, last.embedding).round(3)
+    >>> cdist(last.X, last.X).round(3)
     array([[0., 3., 4.],
            [3., 0., 5.],
            [4., 5., 0.]])
     """
-    X, value = start, stress(start, dissimilarities, weights)
-    yield Layout(X, value)
-    for _ in range(max_iter):
-        X = guttman_transform(X, dissimilarities, weights)                               # (6.7)
-        last, value = value, stress(X, dissimilarities, weights)
-        done = _settled(last, value, tolerance)
-        yield Layout(X, value, done)
-        if done:
-            return
+
+    def measure(X):
+        return stress(X, dissimilarities, weights), dissimilarities
+
+    return majorise(measure, start, weights, max_iter, tolerance)
 
 
-def sammon_stress(X, dissimilarities):
+def sammon_stress(X, dissimilarities) -> tuple[float, np.ndarray]:
     r"""Sammon's stress, which counts errors relative to the dissimilarity, and its gradient.
 
     .. math:: E(X) = \frac1c \sum_{n<m} \frac{(\delta_{nm} - d_{nm})^2}{\delta_{nm}}, \qquad
@@ -174,15 +187,15 @@ def sammon_stress(X, dissimilarities):
     Delta, D = dissimilarities, cdist(X, X)
     counts = Delta > COINCIDE * Delta.mean()
     c = np.sum(Delta, where=counts) / 2
-    R = np.divide(Delta - D, Delta, out=np.zeros_like(D), where=counts)                  # relative errors
-    E = np.sum(R * (Delta - D)) / (2 * c)                                                # (6.9)
+    R = np.divide(Delta - D, Delta, out=np.zeros_like(D), where=counts)  # relative errors
+    E = np.sum(R * (Delta - D)) / (2 * c)  # (6.9)
     A = np.divide(R, D, out=np.zeros_like(D), where=D > 0)
-    gradient = (-2 / c) * (A.sum(axis=1)[:, None] * X - A @ X)                           # (6.10)
+    gradient = (-2 / c) * (A.sum(axis=1)[:, None] * X - A @ X)  # (6.10)
     return float(E), gradient
 
 
-def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tolerance=1e-4):
-    """Lower Sammon's stress by gradients, in units in which the mean dissimilarity is 1.
+def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tolerance=1e-4) -> Iterator[StressState]:
+    """Generator of `StressState`: lower Sammon's stress by gradients, the mean dissimilarity as the unit.
 
     Parameters
     ----------
@@ -193,11 +206,6 @@ def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tole
     tolerance : float
         Converged when no element of the gradient of N (N - 1) E / 2, in those units, is larger.
 
-    Yields
-    ------
-    Layout
-        The start first; the stress never rises.
-
     Notes
     -----
     Costs O(N^2 q) an evaluation. Chapter 6, equations (6.9) and (6.10).
@@ -206,17 +214,16 @@ def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tole
     --------
     >>> triangle = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
     >>> *_, last = sammon_iterates(triangle, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> last.stress < 1e-8, last.converged
-    (True, True)
+    >>> last.stress < 1e-8, last.stopped
+    (True, 'gradient')
     """
     (N, q), n_pairs = start.shape, len(start) * (len(start) - 1) / 2
-    unit = dissimilarities.sum() / (2 * n_pairs)            # any other unit would change what `tolerance` means
+    unit = dissimilarities.sum() / (2 * n_pairs)  # any other unit would change what `tolerance` means
     Delta = dissimilarities / unit
 
     def value_and_gradient(x):
-        E, gradient = sammon_stress(x.reshape(N, q), Delta)                              # (6.9), (6.10)
+        E, gradient = sammon_stress(x.reshape(N, q), Delta)  # (6.9), (6.10)
         return n_pairs * E, n_pairs * gradient.ravel()
 
     for iterate in minimise(value_and_gradient, start.ravel() / unit, method, max_iter, tolerance):
-        settled = iterate.stopped in ("gradient", "stalled")
-        yield Layout(unit * iterate.x.reshape(N, q), iterate.value / n_pairs, settled)
+        yield StressState(unit * iterate.x.reshape(N, q), iterate.value / n_pairs, iterate.stopped)

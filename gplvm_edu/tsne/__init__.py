@@ -1,26 +1,46 @@
 """t-SNE, and t-SNE as the prior of a GP-LVM (chapter 11).
 
 `affinities` says who is whose neighbour in the data, `energy` how badly a map says the same, `descent` is t-SNE,
-`prior` adds the energy to a GP-LVM, `estimators` has the classes, `tables` the paper's two tables.
+`prior` adds the energy to a GP-LVM, `estimators` has the classes.
 """
+
 from .affinities import conditional_affinities, joint_affinities, printed_affinities, row_entropy, search_precision
-from .descent import Descent, step_size, tsne_iterates
+from .descent import TSNEState, step_size, tsne_iterates
 from .energy import class_energy, cost_and_gradient, divergence, printed_cost_and_gradient, student_affinities
 from .estimators import TSNE, TSNEPriorGPLVM
 from .prior import (
-                    Posterior,
-                    bandwidth_range,
-                    best_bandwidth,
-                    likelihood_share,
-                    paper_kernel,
-                    posterior_and_gradients,
-                    prior_iterates,
-                    with_bandwidth,
+    TSNEPosterior,
+    bandwidth_range,
+    best_bandwidth,
+    likelihood_share,
+    paper_kernel,
+    posterior_and_gradients,
+    prior_iterates,
+    with_bandwidth,
 )
 
 __all__ = [
-    "TSNE", "Descent", "Posterior", "TSNEPriorGPLVM", "bandwidth_range", "best_bandwidth", "class_energy",
-    "conditional_affinities", "cost_and_gradient", "divergence", "joint_affinities", "likelihood_share",
-    "paper_kernel", "posterior_and_gradients", "printed_affinities", "printed_cost_and_gradient", "prior_iterates",
-    "row_entropy", "search_precision", "step_size", "student_affinities", "tsne_iterates", "with_bandwidth",
+    "TSNE",
+    "TSNEPosterior",
+    "TSNEPriorGPLVM",
+    "TSNEState",
+    "bandwidth_range",
+    "best_bandwidth",
+    "class_energy",
+    "conditional_affinities",
+    "cost_and_gradient",
+    "divergence",
+    "joint_affinities",
+    "likelihood_share",
+    "paper_kernel",
+    "posterior_and_gradients",
+    "printed_affinities",
+    "printed_cost_and_gradient",
+    "prior_iterates",
+    "row_entropy",
+    "search_precision",
+    "step_size",
+    "student_affinities",
+    "tsne_iterates",
+    "with_bandwidth",
 ]

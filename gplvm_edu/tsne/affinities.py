@@ -1,14 +1,15 @@
 """Who is whose neighbour: affinities of data points, each with as many effective neighbours as the perplexity says."""
+
 import warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-BLOCK = 128                 # rows at a time: what they need stays in the processor's cache
-WIDEST = 30.0               # ln b is sought between -30 and 30, in units of a row's mean squared distance
+BLOCK = 128  # rows at a time: what they need stays in the processor's cache
+WIDEST = 30.0  # ln b is sought between -30 and 30, in units of a row's mean squared distance
 
 
-def row_entropy(D2, precision):
+def row_entropy(D2, precision) -> tuple[np.ndarray, ...]:
     r"""Entropy of softmax(-b D2) for each row, and its slope in ln b.
 
     .. math:: H = \ln \sum_m e^{-b d_m} + b \langle d \rangle, \qquad
@@ -39,14 +40,14 @@ def row_entropy(D2, precision):
     b = precision
     W = np.exp(-b[:, None] * D2)
     Z = W.sum(axis=1)
-    P = W / Z[:, None]                                                           # (11.1)
+    P = W / Z[:, None]  # (11.1)
     mean = np.einsum("rm,rm->r", P, D2)
     square = np.einsum("rm,rm,rm->r", P, D2, D2)
-    H = np.log(Z) + b * mean                                                     # (11.3)
-    return P, H, -(b**2) * (square - mean**2)                                    # (11.4)
+    H = np.log(Z) + b * mean  # (11.3)
+    return P, H, -(b**2) * (square - mean**2)  # (11.4)
 
 
-def search_precision(D2, perplexity, tolerance=1e-10, max_iter=200):
+def search_precision(D2, perplexity, tolerance=1e-10, max_iter=200) -> tuple[np.ndarray, np.ndarray]:
     r"""The b of each row at which its affinities have the entropy ln(perplexity), all rows at once.
 
     .. math:: \ln b \leftarrow \ln b - \frac{H(b) - \ln \mathrm{Perp}}{dH / d\ln b}
@@ -79,7 +80,7 @@ def search_precision(D2, perplexity, tolerance=1e-10, max_iter=200):
     >>> np.exp(row_entropy(D2, b)[1]).round(6), reached
     (array([2.]), array([ True]))
     """
-    D = D2 - D2.min(axis=1, keepdims=True)                  # a factor that cancels in p
+    D = D2 - D2.min(axis=1, keepdims=True)  # a factor that cancels in p
     scale = D.mean(axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     D /= scale[:, None]
@@ -96,13 +97,13 @@ def search_precision(D2, perplexity, tolerance=1e-10, max_iter=200):
         rows, excess, slope = rows[open_rows], excess[open_rows], slope[open_rows]
         if len(rows) == 0:
             break
-        newton = u[rows] - excess / np.minimum(slope, -1e-30)                    # (11.5)
+        newton = u[rows] - excess / np.minimum(slope, -1e-30)  # (11.5)
         inside = (newton > low[rows]) & (newton < high[rows])
         u[rows] = np.where(inside, newton, 0.5 * (low[rows] + high[rows]))
     return np.exp(u) / scale, u < WIDEST - 1.0
 
 
-def conditional_affinities(D2, perplexity):
+def conditional_affinities(D2, perplexity) -> tuple[np.ndarray, np.ndarray]:
     r"""Affinities p(m | n) of each point n to the others, with a width of its own.
 
     .. math:: p_{m|n} = \frac{e^{-\|y_n - y_m\|^2 / 2 s_n^2}}{\sum_{k \ne n} e^{-\|y_n - y_k\|^2 / 2 s_n^2}},
@@ -135,20 +136,22 @@ def conditional_affinities(D2, perplexity):
     N = len(D2)
     others = ~np.eye(N, dtype=bool)
     D = D2[others].reshape(N, N - 1)
-    found = [search_precision(D[i:i + BLOCK], perplexity) for i in range(0, N, BLOCK)]
+    found = [search_precision(D[i : i + BLOCK], perplexity) for i in range(0, N, BLOCK)]
     b, reached = (np.concatenate(part) for part in zip(*found, strict=True))
     copied = ~reached & (D.min(axis=1) == 0)
     if copied.any():
         warnings.warn(
             f"{np.count_nonzero(copied)} of {N} points have more exact copies than perplexity={perplexity:g}: these "
             "count the same, all others nothing, and no width changes that. Remove duplicated rows, or raise the "
-            "perplexity (chapter 11, \"Break it\").", stacklevel=2)
+            'perplexity (chapter 11, "Break it").',
+            stacklevel=2,
+        )
     P = np.zeros((N, N))
-    P[others] = row_entropy(D - D.min(axis=1, keepdims=True), b)[0].ravel()      # (11.1)
+    P[others] = row_entropy(D - D.min(axis=1, keepdims=True), b)[0].ravel()  # (11.1)
     return P, b
 
 
-def joint_affinities(Y, perplexity):
+def joint_affinities(Y, perplexity) -> np.ndarray:
     r"""Symmetric affinities of the data: a probability for every ordered pair, all of them adding up to 1.
 
     .. math:: p_{nm} = \frac{p_{m|n} + p_{n|m}}{2N}
@@ -160,14 +163,14 @@ def joint_affinities(Y, perplexity):
     Examples
     --------
     >>> P = joint_affinities(np.array([[0.0], [1.0], [2.0], [9.0]]), 1.5)
-    >>> P.sum().round(6), bool((P.sum(axis=1) >= 1 / 8).all())
-    (np.float64(1.0), True)
+    >>> float(P.sum().round(6)), bool((P.sum(axis=1) >= 1 / 8).all())
+    (1.0, True)
     """
-    P, _ = conditional_affinities(cdist(Y, Y, "sqeuclidean"), perplexity)      # by differences: copies are at 0
-    return (P + P.T) / (2 * len(P))                                              # (11.2)
+    P, _ = conditional_affinities(cdist(Y, Y, "sqeuclidean"), perplexity)  # by differences: copies are at 0
+    return (P + P.T) / (2 * len(P))  # (11.2)
 
 
-def printed_affinities(Y, perplexity):
+def printed_affinities(Y, perplexity) -> np.ndarray:
     r"""Affinities as section 4 of the paper prints them: distances not squared, and one width for all pairs.
 
     .. math:: p_{nm} = \frac{e^{-\|y_n - y_m\| / 2 s^2}}{\sum_{n' \ne m'} e^{-\|y_{n'} - y_{m'}\| / 2 s^2}}
@@ -181,13 +184,13 @@ def printed_affinities(Y, perplexity):
     Examples
     --------
     >>> P = printed_affinities(np.array([[0.0], [1.0], [2.0], [99.0]]), 1.2)
-    >>> P.sum().round(6), bool(P[3].sum() < 1e-6)           # the lonely point does not count
-    (np.float64(1.0), True)
+    >>> float(P.sum().round(6)), bool(P[3].sum() < 1e-6)           # the lonely point does not count
+    (1.0, True)
     """
     N = len(Y)
     others = ~np.eye(N, dtype=bool)
-    D = cdist(Y, Y)[others][None]                              # (1, N (N - 1))
+    D = cdist(Y, Y)[others][None]  # (1, N (N - 1))
     b, _ = search_precision(D, N * perplexity)
     P = np.zeros((N, N))
-    P[others] = row_entropy(D - D.min(), b)[0][0]                                # (11.20)
+    P[others] = row_entropy(D - D.min(), b)[0][0]  # (11.20)
     return P

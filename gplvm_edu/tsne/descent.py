@@ -1,4 +1,6 @@
 """t-SNE itself: gradient descent with momentum, gains and early exaggeration, one iterate after another."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -6,16 +8,22 @@ import numpy as np
 from .energy import cost_and_gradient
 
 
-class Descent(NamedTuple):
+class TSNEState(NamedTuple):
     """One iterate: positions (N, q), the cost there, the steps so far, the largest entry of the gradient of N C."""
 
     X: np.ndarray
     cost: float
     step: int
     gradient_size: float
+    stopped: str = ""
+
+    @property
+    def value(self) -> float:
+        """Minus the cost: larger is better."""
+        return -self.cost
 
 
-def step_size(n_samples, early_exaggeration=12.0):
+def step_size(n_samples, early_exaggeration=12.0) -> float:
     """The course's default, N over the exaggeration: steps of one size whatever N, equation (11.12).
 
     Examples
@@ -23,12 +31,13 @@ def step_size(n_samples, early_exaggeration=12.0):
     >>> step_size(60), step_size(1200)
     (5.0, 100.0)
     """
-    return n_samples / early_exaggeration                                        # (11.12)
+    return n_samples / early_exaggeration  # (11.12)
 
 
-def tsne_iterates(P, X, max_iter=1000, early_exaggeration=12.0, n_exaggerated=250, learning_rate=None, every=10,
-                  tolerance=1e-7):
-    r"""Generator of `Descent`: the start, every tenth step, and the last.
+def tsne_iterates(
+    P, X, max_iter=1000, early_exaggeration=12.0, n_exaggerated=250, learning_rate=None, every=10, tolerance=1e-7
+) -> Iterator[TSNEState]:
+    r"""Generator of `TSNEState`: the start, every tenth step, and the last.
 
     .. math:: V \leftarrow \mu V - \eta\, g \circ \frac{\partial C}{\partial X}, \qquad X \leftarrow X + V
 
@@ -67,17 +76,17 @@ def tsne_iterates(P, X, max_iter=1000, early_exaggeration=12.0, n_exaggerated=25
     for step in range(max_iter + 1):
         factor, mu = (early_exaggeration, 0.5) if step < n_exaggerated else (1.0, 0.8)
         shown = step % every == 0 or step == max_iter
-        cost, gradient = cost_and_gradient(X, P, factor, with_cost=shown)        # (11.10)
+        cost, gradient = cost_and_gradient(X, P, factor, with_cost=shown)  # (11.10)
         size = float(len(P) * np.max(np.abs(gradient)))
         small = size <= tolerance and step >= n_exaggerated
         if shown or small:
             cost = cost if shown else cost_and_gradient(X, P)[0]
-            yield Descent(X.copy(), cost, step, size)
+            yield TSNEState(X.copy(), cost, step, size, "gradient" if small else "")
         if small or step == max_iter:
             return
-        turned = V * gradient > 0                       # the last step went up: it has overshot
-        gains = np.maximum(np.where(turned, 0.8 * gains, gains + 0.2), 0.01)     # (11.11)
-        V = mu * V - eta * gains * gradient                                      # (11.11)
+        turned = V * gradient > 0  # the last step went up: it has overshot
+        gains = np.maximum(np.where(turned, 0.8 * gains, gains + 0.2), 0.01)  # (11.11)
+        V = mu * V - eta * gains * gradient  # (11.11)
         X = X + V - np.mean(X + V, axis=0)
-        if step < n_exaggerated:                        # pulled too hard, a small map would shrink to a point: hold it
-            X = X * max(1.0, spread / max(np.std(X), 1e-300))                    # (11.12)
+        if step < n_exaggerated:  # pulled too hard, a small map would shrink to a point: hold it
+            X = X * max(1.0, spread / max(np.std(X), 1e-300))  # (11.12)

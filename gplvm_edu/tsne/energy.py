@@ -1,13 +1,14 @@
 """The energy of a map: how badly its affinities, under a Student t distribution, say what the data's affinities say."""
+
 import numpy as np
 from scipy.special import xlogy
 
 from ..linalg import squared_distances
 
-BLOCK = 64                  # rows at a time: what a block needs stays in the processor's cache
+BLOCK = 64  # rows at a time: what a block needs stays in the processor's cache
 
 
-def student_affinities(X):
+def student_affinities(X) -> np.ndarray:
     r"""Affinities of latent positions: a Student t distribution with one degree of freedom over all pairs.
 
     .. math:: q_{nm} = \frac{(1 + \|x_n - x_m\|^2)^{-1}}{\sum_{n' \ne m'} (1 + \|x_{n'} - x_{m'}\|^2)^{-1}},
@@ -26,10 +27,10 @@ def student_affinities(X):
     """
     W = 1.0 / (1.0 + squared_distances(X))
     np.fill_diagonal(W, 0.0)
-    return W / W.sum()                                                           # (11.6)
+    return W / W.sum()  # (11.6)
 
 
-def divergence(P, Q):
+def divergence(P, Q) -> float:
     r"""Kullback-Leibler divergence from Q to P over the ordered pairs n != m.
 
     .. math:: C = \sum_{n \ne m} p_{nm} \ln \frac{p_{nm}}{q_{nm}}
@@ -45,10 +46,10 @@ def divergence(P, Q):
     (0.0, 0.3389)
     """
     counted = P > 0
-    return float(np.sum(P[counted] * np.log(P[counted] / Q[counted])))           # (11.7)
+    return float(np.sum(P[counted] * np.log(P[counted] / Q[counted])))  # (11.7)
 
 
-def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True):
+def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True) -> tuple[float, np.ndarray]:
     r"""The cost of t-SNE and its gradient, in one pass over blocks of rows.
 
     .. math:: C = \sum_{n \ne m} p_{nm} \ln p_{nm} + \sum_{n \ne m} p_{nm} \ln(1 + \|x_n - x_m\|^2) + \ln Z
@@ -85,26 +86,26 @@ def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True):
     N, q = X.shape
     X = X - X.mean(axis=0)
     s, ones = np.sum(X**2, axis=1), np.ones(N)
-    left, right = np.c_[-2 * X, s + 1.0, ones], np.c_[X, ones, s].T              # left @ right = 1 + |x_n - x_m|^2
+    left, right = np.c_[-2 * X, s + 1.0, ones], np.c_[X, ones, s].T  # left @ right = 1 + |x_n - x_m|^2
     X1, attraction, repulsion = np.c_[X, ones], np.empty((N, q + 1)), np.empty((N, q + 1))
-    Z, logarithms = -float(N), 0.0                                               # w_nn = 1 is counted N times below
+    Z, logarithms = -float(N), 0.0  # w_nn = 1 is counted N times below
     for i in range(0, N, BLOCK):
         n = slice(i, i + BLOCK)
-        w = left[n] @ right                                                      # (B, N)
-        np.maximum(w, 1.0, out=w)                                                # rounding may fall short of 1
+        w = left[n] @ right  # (B, N)
+        np.maximum(w, 1.0, out=w)  # rounding may fall short of 1
         if with_cost:
-            logarithms += np.sum(xlogy(P[n], P[n])) + np.vdot(P[n], np.log(w))   # (11.8)
+            logarithms += np.sum(xlogy(P[n], P[n])) + np.vdot(P[n], np.log(w))  # (11.8)
         np.reciprocal(w, out=w)
         Z += w.sum()
-        attraction[n] = (P[n] * w) @ X1                                          # (11.9)
+        attraction[n] = (P[n] * w) @ X1  # (11.9)
         w *= w
-        repulsion[n] = w @ X1                                                    # (11.9)
+        repulsion[n] = w @ X1  # (11.9)
     F = exaggeration * attraction - repulsion / max(Z, 1e-300)
-    gradient = 4.0 * (F[:, q:] * X - F[:, :q])                                   # (11.10)
-    return float(logarithms + np.log(max(Z, 1e-300))) if with_cost else np.nan, gradient     # (11.8)
+    gradient = 4.0 * (F[:, q:] * X - F[:, :q])  # (11.10)
+    return float(logarithms + np.log(max(Z, 1e-300))) if with_cost else np.nan, gradient  # (11.8)
 
 
-def printed_cost_and_gradient(X, P):
+def printed_cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
     r"""The cost with q as section 4 of the paper prints it, and the gradient of that.
 
     .. math:: q_{nm} = \frac{(1 + \|x_n - x_m\|)^2}{\sum_{n' \ne m'} (1 + \|x_{n'} - x_{m'}\|)^2}
@@ -124,13 +125,13 @@ def printed_cost_and_gradient(X, P):
     d = np.sqrt(squared_distances(X))
     Q = (1.0 + d) ** 2
     np.fill_diagonal(Q, 0.0)
-    Q /= Q.sum()                                                                 # (11.21)
+    Q /= Q.sum()  # (11.21)
     np.fill_diagonal(d, 1.0)
     S = -(P - Q) / (np.maximum(d, 1e-12) * (1.0 + d))
-    return divergence(P, Q), 4.0 * (S.sum(axis=1)[:, None] * X - S @ X)          # (11.21)
+    return divergence(P, Q), 4.0 * (S.sum(axis=1)[:, None] * X - S @ X)  # (11.21)
 
 
-def class_energy(X, target):
+def class_energy(X, target) -> tuple[float, np.ndarray]:
     r"""An energy that knows labels: minus the expected share of right answers of a random nearest neighbour.
 
     .. math:: E = -\frac1N \sum_n \sum_{m: t_m = t_n} r_{nm}, \qquad
@@ -165,7 +166,7 @@ def class_energy(X, target):
     R = np.exp(D2.min(axis=1, keepdims=True) - D2)
     R /= R.sum(axis=1, keepdims=True)
     same = (t[:, None] == t) & (t != -1)
-    right = np.sum(R * same, axis=1, keepdims=True)                              # (11.19)
+    right = np.sum(R * same, axis=1, keepdims=True)  # (11.19)
     S = R * (same - right) * (t != -1)[:, None] / N
     S = S + S.T
-    return float(-right.sum() / N), 2.0 * (S.sum(axis=1)[:, None] * X - S @ X)   # (11.19)
+    return float(-right.sum() / N), 2.0 * (S.sum(axis=1)[:, None] * X - S @ X)  # (11.19)

@@ -1,43 +1,54 @@
 """`TSNE` and `TSNEPriorGPLVM` as scikit-learn estimators: thin layers over the functions."""
-from numbers import Integral, Real
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ..base import LatentModel, check_components
-from ..gplvm import GPLVM, Factorised, initial_positions, log_likelihood
-from ..gplvm.estimator import JITTER
+from .. import checks
+from ..base import IterativeFit, LatentModel, until_settled
+from ..gplvm import GPLVM, Factorised, GPLVMState, log_likelihood
+from ..kernels import Kernel
 from ..linalg import centre
+from ..metrics import unit_range
+from ..starts import initial_positions
 from .affinities import joint_affinities
-from .descent import tsne_iterates
+from .descent import TSNEState, tsne_iterates
 from .energy import cost_and_gradient
 from .prior import bandwidth_range, best_bandwidth, paper_kernel, prior_iterates, with_bandwidth
 
-FEWEST = 4                  # with three points every point is a neighbour of every other
-ROUNDS = 4                  # of choosing the bandwidth and climbing
+FEWEST = 4  # with three points every point is a neighbour of every other
+EXAGGERATED = 250  # steps at most
+JUDGED = 250  # steps from one look at the cost to the next
+START_STEPS = 1000  # of t-SNE, where it is a start and need not come to its end
+ROUNDS = 4  # of choosing the bandwidth and climbing
+NO_MAP = "t-SNE has no map from latent space to data; TSNEPriorGPLVM has one (chapter 11)"
+NO_PLACE = "t-SNE learns positions of the training rows alone; TSNEPriorGPLVM places new ones (chapter 11)"
+NO_DENSITY = "t-SNE minimises a divergence between neighbourhoods and gives data no density (chapter 11)"
 
 
-def check_perplexity(perplexity, n_samples):
+def check_perplexity(perplexity, n_samples) -> float:
     """The perplexity to use: min(30, (N - 1) / 3) for None, an error where equation (11.3) has no solution."""
     N = n_samples
     if N < FEWEST:
-        raise ValueError(f"Y has {N} rows (n_samples={N}), and t-SNE needs at least {FEWEST}: among fewer points "
-                         "nobody is nearer than somebody else. Chapter 11, \"Break it\", shows the edge.")
+        raise ValueError(
+            f"Y has {N} rows (n_samples={N}), and t-SNE needs at least {FEWEST}: among fewer points "
+            'nobody is nearer than somebody else. Chapter 11, "Break it", shows the edge.'
+        )
     if perplexity is None:
         return min(30.0, (N - 1) / 3.0)
-    if not isinstance(perplexity, Real) or isinstance(perplexity, bool) or not 1 <= perplexity < N - 1:
-        raise ValueError(f"perplexity={perplexity!r} is not between 1 and N - 1 = {N - 1} (not included): it counts "
-                         f"the neighbours of a point, and {N} points have {N - 1} others each. Use about a third of N "
-                         "at most, or None (chapter 11, \"How many neighbours?\").")
+    is_number = isinstance(perplexity, Real) and not isinstance(perplexity, bool)
+    if not is_number or not 1 <= perplexity < N - 1:
+        raise ValueError(
+            f"perplexity={perplexity!r} is not between 1 and N - 1 = {N - 1} (not included): it counts "
+            f"the neighbours of a point, and {N} points have {N - 1} others each. Use about a third of N "
+            'at most, or None (chapter 11, "How many neighbours?").'
+        )
     return float(perplexity)
 
 
-def _scaled_data(Y):
-    """Y over a power of two near its largest entry: affinities do not notice, and squares can't overflow."""
-    return np.ldexp(Y, -np.frexp(max(np.max(np.abs(Y)), 1e-300))[1])
-
-
-class TSNE(LatentModel):
+class TSNE(IterativeFit, LatentModel):
     """t-SNE: positions whose neighbourhoods, under a Student t distribution, are those of the data.
 
     Parameters
@@ -46,15 +57,16 @@ class TSNE(LatentModel):
     perplexity : float or None
         Effective number of neighbours; None: min(30, (N - 1) / 3).
     early_exaggeration : float
-        Factor on the affinities during the first 250 steps.
+        Factor on the affinities during the first 250 steps (the first half, where that is less).
     learning_rate : float or None
         None: N / early_exaggeration.
     max_iter : int
+        Steps at most. A thousand are often enough, not always.
     tol : float
-        Stop when no entry of the gradient of N C exceeds it.
+        Stop when the last 250 steps, none of them exaggerated, have changed the cost by less than this, in nats.
     init : "pca", "random" or ndarray (N, q)
         A name is scaled to a deviation of 1e-4; an array is taken as it is.
-    random_state : int, RandomState or None
+    random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
@@ -67,6 +79,9 @@ class TSNE(LatentModel):
     history_ : ndarray
         Minus the cost at the start, every tenth step and the end.
     n_iter_ : int
+        Steps.
+    converged_ : bool
+        Whether it came to rest within `max_iter` steps.
 
     Notes
     -----
@@ -76,13 +91,35 @@ class TSNE(LatentModel):
     Examples
     --------
     >>> from gplvm_edu.datasets import load_iris
-    >>> model = TSNE(max_iter=300).fit(load_iris().data)
-    >>> model.embedding_.shape, model.perplexity_, model.cost_ < 1
-    ((150, 2), 30.0, True)
+    >>> model = TSNE().fit(load_iris().data)
+    >>> model.embedding_.shape, model.perplexity_, model.cost_ < 0.13, model.converged_
+    ((150, 2), 30.0, True, True)
     """
 
-    def __init__(self, n_components=2, perplexity=None, early_exaggeration=12.0, learning_rate=None, max_iter=1000,
-                 tol=1e-7, init="pca", random_state=None):
+    why_not = {
+        "transform": NO_PLACE,
+        "place": NO_PLACE,
+        "reconstruct": NO_PLACE,
+        "impute": NO_PLACE,
+        "inverse_transform": NO_MAP,
+        "jacobian": NO_MAP,
+        "log_precision": NO_MAP,
+        "score_samples": NO_DENSITY,
+        "score": NO_DENSITY,
+        "sample": NO_DENSITY,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        perplexity: float | None = None,
+        early_exaggeration: float = 12.0,
+        learning_rate: float | None = None,
+        max_iter: int = 3000,
+        tol: float = 1e-3,
+        init: str | np.ndarray = "pca",
+        random_state: checks.Seed = None,
+    ):
         self.n_components = n_components
         self.perplexity = perplexity
         self.early_exaggeration = early_exaggeration
@@ -92,41 +129,32 @@ class TSNE(LatentModel):
         self.init = init
         self.random_state = random_state
 
-    def iterates(self, Y):
-        """Prepare the descent and yield its states (`Descent`) one by one; `fit` exhausts this."""
+    def iterates(self, Y) -> Iterator[TSNEState]:
+        """Prepare the descent and yield its states (`TSNEState`) one by one; `fit` exhausts this."""
         Y = self.check_data(Y)
         N, D = Y.shape
         self.perplexity_ = check_perplexity(self.perplexity, N)
-        check_components(self.n_components, N, D, N - 1, f"{N} points span {N - 1} dimensions at most")
-        self._check_parameters()
-        self.affinities_ = joint_affinities(_scaled_data(Y), self.perplexity_)
-        X = initial_positions(centre(_scaled_data(Y))[0], self.n_components, self.init,
-                              check_random_state(self.random_state))
+        checks.components(self.n_components, N, D, N - 1, f"{N} points span {N - 1} dimensions at most")
+        self.check_parameters()
+        self.affinities_ = joint_affinities(unit_range(Y), self.perplexity_)
+        X = initial_positions(centre(unit_range(Y))[0], self.n_components, self.init, self.random_state)
         X = 1e-4 * X if isinstance(self.init, str) else X
-        yield from tsne_iterates(self.affinities_, X, self.max_iter, self.early_exaggeration,
-                                 min(250, self.max_iter // 2), self.learning_rate, tolerance=self.tol)
+        first = min(EXAGGERATED, self.max_iter // 2)
+        states = tsne_iterates(self.affinities_, X, self.max_iter, self.early_exaggeration, first, self.learning_rate)
+        yield from until_settled(states, self.tol, lambda state: state.step > first and state.step % JUDGED == 0)
 
-    def fit(self, Y, y=None):
-        """Descend from the start. Interrupted, the estimator keeps the last state."""
-        state, history = None, []
-        try:
-            for state in self.iterates(Y):
-                history.append(-state.cost)
-        finally:
-            if state is not None:
-                self.embedding_, self.cost_, self.n_iter_ = state.X, state.cost, max(state.step, 1)
-                self.history_ = np.array(history)
+    def set_state(self, state) -> Self:
+        """Make the estimator that of one state of the descent."""
+        self.embedding_, self.cost_ = state.X, state.cost
         return self
 
-    def _check_parameters(self):
-        for name, least in (("early_exaggeration", 1.0), ("learning_rate", 0.0), ("tol", 0.0)):
-            value = getattr(self, name)
-            if value is None and name == "learning_rate":
-                continue
-            if not isinstance(value, Real) or not least <= value < np.inf or (name == "learning_rate" and value == 0):
-                raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}.")
+    def check_parameters(self) -> None:
+        """Every constructor argument, before any work."""
+        checks.number("early_exaggeration", self.early_exaggeration, at_least=1)
+        checks.number("tol", self.tol, at_least=0)
+        if self.learning_rate is not None:
+            checks.positive("learning_rate", self.learning_rate)
+        checks.whole_number("max_iter", self.max_iter, at_least=0)
 
 
 class TSNEPriorGPLVM(GPLVM):
@@ -134,12 +162,11 @@ class TSNEPriorGPLVM(GPLVM):
 
     Parameters
     ----------
-    n_components : int, default 2
-    gamma : float, default 1e-7
-        Temperature tau of the prior, the paper's gamma, above 0. The smaller, the nearer to t-SNE; infinity is the
+    n_components, optimiser, tol, random_state : as in `GPLVM`
+    temperature : float, default 1e-7
+        tau of the prior, the paper's gamma, above 0. The smaller, the nearer to t-SNE; infinity is the
         plain GP-LVM. The two terms balance near 1 / (N D).
-    perplexity : float or None
-        None: min(30, (N - 1) / 3).
+    perplexity : as in `TSNE`
     kernel : Kernel or None
         None: the paper's, scaled by the variance of the data (`paper_kernel`).
     bandwidths : sequence of float or None
@@ -148,11 +175,8 @@ class TSNEPriorGPLVM(GPLVM):
     learn_kernel : bool
         Climb in all parameters of the kernel too (then no bandwidth is chosen after the start).
     init : "tsne", "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
-    optimizer : "l-bfgs" or "scg"
     max_iter : int
         Steps of each climb.
-    tol : float
-    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -164,7 +188,7 @@ class TSNEPriorGPLVM(GPLVM):
         What was chosen.
     start_ : ndarray (N, q)
         Where the climb began.
-    affinities_, perplexity_, history_, n_iter_, n_evaluations_, jitter_ : as in TSNE and GPLVM
+    map_, affinities_, perplexity_, history_, n_iter_, converged_, n_evaluations_, jitter_ : as in GPLVM and TSNE
 
     Notes
     -----
@@ -175,86 +199,113 @@ class TSNEPriorGPLVM(GPLVM):
     --------
     >>> from gplvm_edu.datasets import simulate_oil_flow
     >>> oil = simulate_oil_flow(60, random_state=0)
-    >>> model = TSNEPriorGPLVM(gamma=1e-4, max_iter=30).fit(oil.data)
+    >>> model = TSNEPriorGPLVM(temperature=1e-4, max_iter=30).fit(oil.data)
     >>> model.inverse_transform(model.embedding_[:2]).shape, bool(model.history_[-1] >= model.history_[0])
     ((2, 12), True)
     """
 
-    latent_prior = None         # the Gaussian one of chapter 5 has no place beside the Boltzmann prior
+    latent_prior = None  # the Gaussian one of chapter 5 has no place beside the Boltzmann prior
 
-    def __init__(self, n_components=2, gamma=1e-7, perplexity=None, kernel=None, bandwidths=None, learn_kernel=False,
-                 init="tsne", optimizer="l-bfgs", max_iter=200, tol=1e-4, random_state=None):
+    def __init__(
+        self,
+        n_components: int = 2,
+        temperature: float = 1e-7,
+        perplexity: float | None = None,
+        kernel: Kernel | None = None,
+        bandwidths=None,
+        learn_kernel: bool = False,
+        init: str | np.ndarray = "tsne",
+        optimiser: str = "l-bfgs",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: checks.Seed = None,
+    ):
         self.n_components = n_components
-        self.gamma = gamma
+        self.temperature = temperature
         self.perplexity = perplexity
         self.kernel = kernel
         self.bandwidths = bandwidths
         self.learn_kernel = learn_kernel
         self.init = init
-        self.optimizer = optimizer
+        self.optimiser = optimiser
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
 
-    def energy(self, X):
+    def energy(self, X) -> tuple[float, np.ndarray]:
         """The energy of positions X and its gradient: t-SNE's cost. A subclass may write another, (11.13)."""
         return cost_and_gradient(X, self.affinities_)
 
-    def iterates(self, Y):
+    def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one: a bandwidth, a climb, the bandwidth again."""
-        Y = self.check_data(Y)
-        self._check_parameters(Y)
-        self.perplexity_ = check_perplexity(self.perplexity, len(Y))
-        self._Y, self.mean_ = centre(Y)
-        variance = self._Y.var()
-        variance = variance if variance > 1e-300 else 1.0
-        self.jitter_ = JITTER * variance
-        self.affinities_ = joint_affinities(_scaled_data(self._Y), self.perplexity_)
-        X = self.start_ = self._start(self._Y)
+        Y, variance = self.prepare(Y)
+        self.affinities_ = joint_affinities(unit_range(Y), self.perplexity_)
+        X = self.start_ = self.start_positions(Y)
         kernel = paper_kernel(variance) if self.kernel is None else self.kernel
         bandwidths = bandwidth_range(X) if self.kernel is None and self.bandwidths is None else self.bandwidths
         self.bandwidth_, n_evaluations = None, 0
         for _ in range(ROUNDS if bandwidths is not None and not self.learn_kernel else 1):
             if bandwidths is not None:
-                chosen, _ = best_bandwidth(self._Y, X, kernel, bandwidths, self.jitter_)
+                chosen, _ = best_bandwidth(Y, X, kernel, bandwidths, self.jitter_)
                 if chosen == self.bandwidth_:
                     return
                 self.bandwidth_, kernel = chosen, with_bandwidth(kernel, chosen)
-            self._kernel_start = kernel.copy()
-            for state in prior_iterates(self._Y, X, kernel, self.energy, self.gamma, self.optimizer, self.max_iter,
-                                        self.jitter_, self.tol, self.learn_kernel):
+            self.kernel_start_ = kernel.copy()
+            for state in prior_iterates(
+                Y,
+                X,
+                kernel,
+                self.energy,
+                self.temperature,
+                self.optimiser,
+                self.max_iter,
+                self.jitter_,
+                self.tol,
+                self.learn_kernel,
+            ):
                 yield state._replace(n_evaluations=n_evaluations + state.n_evaluations)
             X, n_evaluations = state.X, n_evaluations + state.n_evaluations
 
-    def set_state(self, state, history=()):
+    def set_state(self, state) -> Self:
         """Make the estimator that of one iterate, and take its two terms apart."""
-        super().set_state(state, history)
-        _, _, L, A, jitter = self._mapping
-        self.log_likelihood_ = log_likelihood(self._Y, None, Factorised(L, A, jitter))
+        super().set_state(state)
+        factor = Factorised(self.map_.factor, self.map_.weights, self.map_.jitter)
+        self.log_likelihood_ = log_likelihood(self.rows_ - self.mean_, None, factor)
         self.energy_ = self.energy(state.X)[0]
         return self
 
-    def fantasies(self, n_points=64):
+    def fantasies(self, n_points=64) -> tuple[np.ndarray, np.ndarray]:
         """What a one-dimensional latent space holds: n_points evenly spaced places (n, 1), decoded to data (n, D)."""
         q = self.embedding_.shape[1]
         if q != 1:
-            raise ValueError(f"Evenly spaced points need a line, and this latent space has {q} dimensions: fit with "
-                             "n_components=1, or pass points of your own to inverse_transform.")
+            raise ValueError(
+                f"Evenly spaced points need a line, and this latent space has {q} dimensions: fit with "
+                "n_components=1, or pass points of your own to inverse_transform."
+            )
         X = np.linspace(self.embedding_.min(), self.embedding_.max(), n_points)[:, None]
         return self.inverse_transform(X), X
 
-    def _start(self, Y):
+    def start_positions(self, Y) -> np.ndarray:
+        """Where the climb begins: the map of t-SNE, or a start of the floor."""
         if isinstance(self.init, str) and self.init == "tsne":
-            start = TSNE(self.n_components, self.perplexity, random_state=self.random_state)
-            return start.fit(Y).embedding_
-        return initial_positions(Y, self.n_components, self.init, check_random_state(self.random_state))
+            tsne = TSNE(
+                self.n_components, self.perplexity, max_iter=START_STEPS, tol=0.0, random_state=self.random_state
+            )
+            *_, last = tsne.iterates(Y)  # no `fit`, which would warn of a descent that is not over: this is a start
+            return last.X
+        return initial_positions(Y, self.n_components, self.init, self.random_state)
 
-    def _check_parameters(self, Y):
-        super()._check_parameters(Y)
-        if not isinstance(self.gamma, Real) or isinstance(self.gamma, bool) or not self.gamma > 0:
-            raise ValueError(f"gamma is the temperature of the prior and must be above 0, got {self.gamma!r}. Towards "
-                             "0 the model becomes t-SNE, at np.inf the plain GP-LVM; the terms balance near 1 / (N D) "
-                             f"= {1 / Y.size:.2g} (chapter 11, \"How hot?\").")
+    def check_parameters(self, Y) -> None:
+        """Every constructor argument, before any work."""
+        super().check_parameters(Y)
+        self.perplexity_ = check_perplexity(self.perplexity, len(Y))
+        if not isinstance(self.temperature, Real) or isinstance(self.temperature, bool) or not self.temperature > 0:
+            raise ValueError(
+                f"temperature must be above 0, got {self.temperature!r}. Towards 0 the model becomes "
+                "t-SNE, at np.inf the plain GP-LVM; the terms balance near 1 / (N D) = "
+                f'{1 / Y.size:.2g} (chapter 11, "How hot?").'
+            )
         if self.bandwidths is not None and not (
-                np.ndim(self.bandwidths) == 1 and len(self.bandwidths) and np.all(np.asarray(self.bandwidths) > 0)):
+            np.ndim(self.bandwidths) == 1 and len(self.bandwidths) and np.all(np.asarray(self.bandwidths) > 0)
+        ):
             raise ValueError(f"bandwidths must be a list of numbers above 0 to choose from, got {self.bandwidths!r}.")

@@ -1,25 +1,27 @@
 """The energy as a prior: a GP-LVM whose positions are drawn from a Boltzmann distribution."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ..gplvm import State, log_likelihood, value_and_gradients
-from ..kernels import RBF, Bias, White
+from ..gplvm import GPLVMState, log_likelihood, value_and_gradients
+from ..kernels import RBF, Bias, Kernel, White
 from ..optimise import minimise
 
 
-class Posterior(NamedTuple):
+class TSNEPosterior(NamedTuple):
     """The log posterior up to a constant, its gradients, and the two terms it is made of."""
 
     value: float
-    dX: np.ndarray              # (N, q)
-    dtheta: np.ndarray          # (n_parameters,)
+    dX: np.ndarray  # (N, q)
+    dtheta: np.ndarray  # (n_parameters,)
     log_likelihood: float
     energy: float
 
 
-def posterior_and_gradients(Y, X, kernel, energy, temperature, jitter=0.0):
-    r"""Log likelihood of the GP-LVM plus the log of a Boltzmann prior on the positions, with gradients.
+def posterior_and_gradients(Y, X, kernel, energy, temperature, jitter=0.0) -> TSNEPosterior:
+    r"""`TSNEPosterior`: log likelihood of the GP-LVM plus the log of a Boltzmann prior on X, with gradients.
 
     .. math:: \ln p(Y, X) = L(X, \theta) - \frac{1}{\tau} E(X) + \text{const}, \qquad
               \frac{\partial}{\partial X} = \frac{\partial L}{\partial X} - \frac1\tau \frac{\partial E}{\partial X}
@@ -37,10 +39,6 @@ def posterior_and_gradients(Y, X, kernel, energy, temperature, jitter=0.0):
     jitter : float
         Added to the diagonal of K.
 
-    Returns
-    -------
-    Posterior
-
     Notes
     -----
     Costs O(N^3), that of the GP-LVM; the prior adds O(N^2). Chapter 11, equations (11.14) and (11.15).
@@ -51,16 +49,16 @@ def posterior_and_gradients(Y, X, kernel, energy, temperature, jitter=0.0):
     >>> Y = np.array([[-1.5], [-0.5], [0.5], [1.5]])
     >>> P = joint_affinities(Y, 1.5)
     >>> now = posterior_and_gradients(Y, 2 * Y, RBF() + White(0.1), lambda X: cost_and_gradient(X, P), 0.1)
-    >>> np.isclose(now.value, now.log_likelihood - now.energy / 0.1)
-    np.True_
+    >>> bool(np.isclose(now.value, now.log_likelihood - now.energy / 0.1))
+    True
     """
     tau = temperature
-    L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)             # (5.2), (5.5)
+    L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)  # (5.2), (5.5)
     E, dE = energy(X)
-    return Posterior(L - E / tau, dL - dE / tau, dtheta, L, E)                   # (11.14), (11.15)
+    return TSNEPosterior(L - E / tau, dL - dE / tau, dtheta, L, E)  # (11.14), (11.15)
 
 
-def likelihood_share(n_samples, n_features, temperature):
+def likelihood_share(n_samples, n_features, temperature) -> float:
     r"""The weight w of the likelihood when both terms are counted in nats a data entry.
 
     .. math:: \frac{L - E / \tau}{ND + 1/\tau} = w \frac{L}{ND} - (1 - w) E, \qquad w = \frac{ND}{ND + 1/\tau}
@@ -74,10 +72,10 @@ def likelihood_share(n_samples, n_features, temperature):
     >>> [round(likelihood_share(100, 10, tau), 3) for tau in (1e-7, 1e-3, np.inf)]
     [0.0, 0.5, 1.0]
     """
-    return 1.0 / (1.0 + 1.0 / (n_samples * n_features * temperature))            # (11.16)
+    return 1.0 / (1.0 + 1.0 / (n_samples * n_features * temperature))  # (11.16)
 
 
-def paper_kernel(variance=1.0, bandwidth=1.0):
+def paper_kernel(variance=1.0, bandwidth=1.0) -> Kernel:
     r"""The paper's covariance, in the units of the data: a bell, a bias and noise, of which only the width is chosen.
 
     .. math:: k(x, x') = v \left( e^{-\|x - x'\|^2 / 2 \sigma^2} + e^{-1} + e^{-1} \delta \right)
@@ -93,10 +91,10 @@ def paper_kernel(variance=1.0, bandwidth=1.0):
     RBF(variance=2, inverse_width=0.04) + Bias(variance=0.7358) + White(variance=0.7358)
     """
     v = variance
-    return RBF(v, bandwidth**-2) + Bias(v * np.exp(-1.0)) + White(v * np.exp(-1.0))      # (11.17)
+    return RBF(v, bandwidth**-2) + Bias(v * np.exp(-1.0)) + White(v * np.exp(-1.0))  # (11.17)
 
 
-def with_bandwidth(kernel, bandwidth):
+def with_bandwidth(kernel, bandwidth) -> Kernel:
     """A copy of the kernel in which every inverse width is 1 / bandwidth^2, equation (11.17).
 
     Examples
@@ -107,12 +105,14 @@ def with_bandwidth(kernel, bandwidth):
     kernel = kernel.copy()
     widths = [name for name in kernel.get_params() if name.split("__")[-1] == "inverse_width"]
     if not widths:
-        raise ValueError(f"A bandwidth needs a kernel with an inverse width, and {kernel} has none. Use RBF() + "
-                         "White(), or leave out bandwidths (chapter 11, \"The width of the kernel\").")
+        raise ValueError(
+            f"A bandwidth needs a kernel with an inverse width, and {kernel} has none. Use RBF() + "
+            'White(), or leave out bandwidths (chapter 11, "The width of the kernel").'
+        )
     return kernel.set_params(**dict.fromkeys(widths, float(bandwidth) ** -2))
 
 
-def bandwidth_range(X, n_bandwidths=12):
+def bandwidth_range(X, n_bandwidths=12) -> np.ndarray:
     """Bandwidths worth trying for positions X: from 1/50 to twice their spread, equation (11.18).
 
     Examples
@@ -121,10 +121,10 @@ def bandwidth_range(X, n_bandwidths=12):
     array([0.02, 0.2 , 2.  ])
     """
     spread = np.sqrt(np.mean(np.var(X, axis=0)))
-    return (spread if spread > 0 else 1.0) * np.geomspace(0.02, 2.0, n_bandwidths)       # (11.18)
+    return (spread if spread > 0 else 1.0) * np.geomspace(0.02, 2.0, n_bandwidths)  # (11.18)
 
 
-def best_bandwidth(Y, X, kernel, bandwidths, jitter=0.0):
+def best_bandwidth(Y, X, kernel, bandwidths, jitter=0.0) -> tuple[float, np.ndarray]:
     r"""The bandwidth of a list that makes the data likeliest at positions X, and all the log likelihoods.
 
     .. math:: \hat\sigma = \arg\max_{\sigma \in \{\sigma_1, \dots\}} L(X, \sigma)
@@ -143,14 +143,15 @@ def best_bandwidth(Y, X, kernel, bandwidths, jitter=0.0):
     values = []
     for bandwidth in bandwidths:
         K = with_bandwidth(kernel, bandwidth)(X)
-        K.flat[::len(K) + 1] += jitter
-        values.append(log_likelihood(Y, K))                                      # (11.18)
+        K.flat[:: len(K) + 1] += jitter
+        values.append(log_likelihood(Y, K))  # (11.18)
     return float(bandwidths[int(np.argmax(values))]), np.array(values)
 
 
-def prior_iterates(Y, X, kernel, energy, temperature, method="l-bfgs", max_iter=200, jitter=0.0, tolerance=1e-5,
-                   learn_kernel=False):
-    r"""Generator of the GP-LVM's `State`: climb L - E / tau from X, the start included.
+def prior_iterates(
+    Y, X, kernel, energy, temperature, method="l-bfgs", max_iter=200, jitter=0.0, tolerance=1e-5, learn_kernel=False
+) -> Iterator[GPLVMState]:
+    r"""Generator of `GPLVMState`: maximise L - E / tau from X, the start included.
 
     .. math:: \text{minimise} \quad (1 - w)\, N E(X) - w\, \frac{L(X)}{D}
 
@@ -181,24 +182,19 @@ def prior_iterates(Y, X, kernel, energy, temperature, method="l-bfgs", max_iter=
     kernel, (N, q), D = kernel.copy(), X.shape, Y.shape[1]
     w = likelihood_share(N, D, temperature)
     fixed = kernel.theta
-    worst = [0.0]
 
     def value_and_gradient(x):
         if learn_kernel:
-            kernel.theta = x[N * q:]
-        X = x[:N * q].reshape(N, q)
-        try:
-            L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)
-        except np.linalg.LinAlgError:
-            return worst[0] + 1e6 * (1.0 + abs(worst[0])), np.zeros_like(x)
+            kernel.theta = x[N * q :]
+        X = x[: N * q].reshape(N, q)
+        L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)
         E, dE = energy(X)
-        value = (1 - w) * N * E - w * L / D                                      # (11.16)
-        worst[0] = max(worst[0], value)
-        gradient = [((1 - w) * N * dE - w * dL / D).ravel(), -w * dtheta / D]    # (11.15), (11.16)
+        value = (1 - w) * N * E - w * L / D  # (11.16)
+        gradient = [((1 - w) * N * dE - w * dL / D).ravel(), -w * dtheta / D]  # (11.15), (11.16)
         return value, np.concatenate(gradient if learn_kernel else gradient[:1])
 
     start = np.concatenate([X.ravel(), kernel.theta]) if learn_kernel else X.ravel()
-    scale = D + 1.0 / (N * temperature)                      # from the objective above to L - E / tau
-    for iterate in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
-        theta = iterate.x[N * q:] if learn_kernel else fixed
-        yield State(iterate.x[:N * q].reshape(N, q), theta, -scale * iterate.value, iterate.n_evaluations)
+    scale = D + 1.0 / (N * temperature)  # from the objective above to L - E / tau
+    for it in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
+        theta = it.x[N * q :] if learn_kernel else fixed
+        yield GPLVMState(it.x[: N * q].reshape(N, q), theta, -scale * it.value, it.n_evaluations, it.stopped)

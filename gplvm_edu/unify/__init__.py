@@ -1,10 +1,11 @@
 """One divergence for PCA, kernel PCA, classical MDS and the GP-LVM (chapter 3).
 
-`divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `proximity` the
-ways to a similarity matrix and back, `outputs` scales for single columns, `cities` a table of distances;
-`estimators` and `minor` hold the scikit-learn classes.
+`divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `distances` the
+ways to a similarity matrix and back, `outputs` scales for single columns; `estimators` and `minor` hold the
+scikit-learn classes.
 """
-from .cities import city_distances, great_circle_distances
+
+from .. import starts
 from .closed_form import (
     Retained,
     leading_eigenpairs,
@@ -14,24 +15,47 @@ from .closed_form import (
     retained_sets,
     spectrum,
 )
-from .divergence import cross_entropy, gaussian_kl, gp_log_likelihood, kl_gradient, linear_divergence
-from .estimators import ClassicalMDS, KernelPCA
-from .minor import MinorComponents
-from .outputs import output_scales, scaled_log_likelihood
-from .proximity import (
+from .distances import (
     additive_constant,
     centre_new,
     distances_from_similarity,
     nearest_euclidean,
-    nearest_semidefinite,
     preimage_iterates,
     similarity_from_distances,
 )
+from .divergence import cross_entropy, gaussian_kl, gp_log_likelihood, kl_gradient, linear_divergence
+from .estimators import ClassicalMDS, KernelPCA
+from .minor import MinorComponents
+from .outputs import output_scales, scaled_log_likelihood
+
+starts.add(
+    "kernel_pca",
+    lambda Y, n_components, random_state: KernelPCA(n_components).fit_transform(Y),
+    keeps_proportions=False,
+)
 
 __all__ = [
-    "ClassicalMDS", "KernelPCA", "MinorComponents", "Retained", "additive_constant", "centre_new", "city_distances",
-    "cross_entropy", "distances_from_similarity", "gaussian_kl", "gp_log_likelihood", "great_circle_distances",
-    "kl_gradient", "leading_eigenpairs", "linear_divergence", "minimal_cross_entropy", "minimal_divergence",
-    "minimiser", "nearest_euclidean", "nearest_semidefinite", "output_scales", "preimage_iterates", "retained_sets",
-    "scaled_log_likelihood", "similarity_from_distances", "spectrum",
+    "ClassicalMDS",
+    "KernelPCA",
+    "MinorComponents",
+    "Retained",
+    "additive_constant",
+    "centre_new",
+    "cross_entropy",
+    "distances_from_similarity",
+    "gaussian_kl",
+    "gp_log_likelihood",
+    "kl_gradient",
+    "leading_eigenpairs",
+    "linear_divergence",
+    "minimal_cross_entropy",
+    "minimal_divergence",
+    "minimiser",
+    "nearest_euclidean",
+    "output_scales",
+    "preimage_iterates",
+    "retained_sets",
+    "scaled_log_likelihood",
+    "similarity_from_distances",
+    "spectrum",
 ]

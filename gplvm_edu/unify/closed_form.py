@@ -1,4 +1,5 @@
 """The minimum of the divergence when the covariance (or its inverse) is low rank plus a multiple of the identity."""
+
 from itertools import combinations
 from typing import NamedTuple
 
@@ -6,19 +7,23 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from ._checks import NEAREST, ROUNDING, not_semidefinite, symmetric
+from .. import checks
+from ..checks import NEAREST, ROUNDING, not_semidefinite, symmetric
+from ..linalg import column_signs, eigenpairs
+
+LOW_RANK = ("covariance", "precision")  # which of K and its inverse is of low rank plus noise
 
 
 class Retained(NamedTuple):
     """Every choice of q eigenvalues to keep, one row each, in lexicographic order; index 0 is the largest."""
 
-    kept: np.ndarray            # (M, q) indices
+    kept: np.ndarray  # (M, q) indices
     noise_variance: np.ndarray  # (M,)  best variance for the directions that are not kept
-    divergence: np.ndarray      # (M,)  at that variance
-    margin: np.ndarray          # (M,)  smallest log ratio of a kept eigenvalue and the noise; below 0: not feasible
+    divergence: np.ndarray  # (M,)  at that variance
+    margin: np.ndarray  # (M,)  smallest log ratio of a kept eigenvalue and the noise; below 0: not feasible
 
 
-def spectrum(S):
+def spectrum(S) -> tuple[np.ndarray, np.ndarray]:
     r"""Eigenvalues, largest first, and eigenvectors of a similarity matrix, equation (3.8).
 
     .. math:: S\, u_i = \lambda_i u_i, \qquad \lambda_1 \ge \lambda_2 \ge \dots \ge \lambda_N \ge 0
@@ -36,18 +41,13 @@ def spectrum(S):
     array([3., 1.])
     """
     S = symmetric(S, "S")
-    lam, U = linalg.eigh(S)                                                              # (3.8)
-    if lam[0] < -ROUNDING * np.abs(lam).max():
+    lam, U = eigenpairs(S)  # (3.8)
+    if lam[-1] < -ROUNDING * np.abs(lam).max():
         raise not_semidefinite(S, "S", NEAREST)
-    return np.maximum(lam[::-1], 0.0), _fix_signs(U[:, ::-1])
+    return np.maximum(lam, 0.0), U
 
 
-def _fix_signs(U):
-    """The eigenvectors with their largest entries positive: what LAPACK leaves open is decided the same way always."""
-    return U * np.where(U[np.argmax(np.abs(U), axis=0), np.arange(U.shape[1])] < 0, -1.0, 1.0)
-
-
-def leading_eigenpairs(S, n_components, overwrite=False):
+def leading_eigenpairs(S, n_components, overwrite=False) -> tuple[np.ndarray, np.ndarray, float]:
     r"""The q largest eigenvalues with their eigenvectors, and the smallest eigenvalue, of a symmetric matrix.
 
     .. math:: S = Q T Q^\top, \qquad T z_i = \lambda_i z_i \;\Rightarrow\; u_i = Q z_i
@@ -81,14 +81,15 @@ def leading_eigenpairs(S, n_components, overwrite=False):
     """
     N, q = len(S), n_components
     work = int(lapack.dsytrd_lwork(N, lower=True)[0])
-    A, diagonal, beside, tau, _ = lapack.dsytrd(S.T, lower=True, lwork=work, overwrite_a=overwrite)   # S = Q T Q'
+    A, diagonal, beside, tau, _ = lapack.dsytrd(S.T, lower=True, lwork=work, overwrite_a=overwrite)  # S = Q T Q'
     smallest = linalg.eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(0, 0))[0]
     lam, Z = linalg.eigh_tridiagonal(diagonal, beside, select="i", select_range=(N - q, N - 1))
-    Z[1:] = lapack.dormqr("L", "N", A[1:, :-1], tau, Z[1:], lwork=64 * q)[0]             # U = Q Z
-    return lam[::-1], _fix_signs(Z[:, ::-1]), float(smallest)                            # (3.8)
+    Z[1:] = lapack.dormqr("L", "N", A[1:, :-1], tau, Z[1:], lwork=64 * q)[0]  # U = Q Z
+    U = Z[:, ::-1]
+    return lam[::-1], U * column_signs(U), float(smallest)  # (3.8)
 
 
-def minimiser(S, n_components, reverse=False, precision=False, kept=None):
+def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) -> tuple[np.ndarray, float]:
     r"""The linear covariance nearest to S: its latent positions and its noise.
 
     .. math:: \hat X = U_q (\Lambda_q - \hat c I)^{1/2}, \qquad \hat c = \frac{1}{N - q} \sum_{j > q} \lambda_j
@@ -96,14 +97,15 @@ def minimiser(S, n_components, reverse=False, precision=False, kept=None):
     Parameters
     ----------
     S : ndarray (N, N)
-        Positive semi-definite (positive definite with `reverse` or `precision`).
+        Positive semi-definite (positive definite with `reverse`, or when the precision is of low rank).
     n_components : int
         q, below N.
     reverse : bool
         False: minimise KL(S || K), c is the arithmetic mean of the discarded eigenvalues. True: minimise KL(K || S),
         c is their harmonic mean.
-    precision : bool
-        False: K = X X' + c I, the largest eigenvalues are kept. True: K^{-1} = X X' + c I, the smallest are.
+    low_rank : "covariance" or "precision"
+        What is of low rank plus noise: K = X X' + c I, the largest eigenvalues are kept; or K^{-1} = X X' + c I, the
+        smallest are.
     kept : sequence of int or None
         Indices of the eigenvalues to keep (0 the largest), to see what another choice gives.
 
@@ -126,25 +128,30 @@ def minimiser(S, n_components, reverse=False, precision=False, kept=None):
     """
     q = n_components
     lam, U = spectrum(S)
-    kept = _kept(lam, q, reverse, precision, kept)
-    floor = _floor(np.delete(lam, kept)[None], reverse)[0]                               # (3.11), (3.17)
-    c, target = (1 / floor, 1 / lam[kept]) if precision else (floor, lam[kept])          # (3.18)
+    inverted = checks.choice("low_rank", low_rank, LOW_RANK) == "precision"
+    kept = _kept(lam, q, reverse, inverted, kept)
+    floor = _floor(np.delete(lam, kept)[None], reverse)[0]  # (3.11), (3.17)
+    c, target = (1 / floor, 1 / lam[kept]) if inverted else (floor, lam[kept])  # (3.18)
     _demand_feasible(target, c, kept)
     c = 0.0 if c <= 1e-13 * lam[0] else float(c)
-    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), c                          # (3.9)
+    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), c  # (3.9)
 
 
-def _kept(lam, q, reverse, precision, kept):
+def _kept(lam, q, reverse, inverted, kept):
     """Indices of the eigenvalues to keep: those asked for, or the end of the spectrum where the minimum is."""
     N = len(lam)
     if not 0 < q < N:
-        raise ValueError(f"n_components={q} is out of range: between 1 and N - 1 = {N - 1} eigenvalues can be kept, "
-                         "since the noise is what the others have on average.")
-    if (reverse or precision) and lam[-1] <= ROUNDING * lam[0]:
-        raise ValueError(f"S is singular (smallest eigenvalue {lam[-1]:.3g}), and its inverse is needed here. Add "
-                         "noise to its diagonal, S + c I; chapter 3, \"When S is singular\".")
+        raise ValueError(
+            f"n_components={q} is out of range: between 1 and N - 1 = {N - 1} eigenvalues can be kept, "
+            "since the noise is what the others have on average."
+        )
+    if (reverse or inverted) and lam[-1] <= ROUNDING * lam[0]:
+        raise ValueError(
+            f"S is singular (smallest eigenvalue {lam[-1]:.3g}), and its inverse is needed here. Add "
+            'noise to its diagonal, S + c I; chapter 3, "When S is singular".'
+        )
     if kept is None:
-        kept = range(N - q, N) if precision else range(q)
+        kept = range(N - q, N) if inverted else range(q)
     kept = np.unique(np.asarray(kept, int))
     if len(kept) != q or kept[0] < 0 or kept[-1] >= N:
         raise ValueError(f"kept must hold n_components={q} different indices from 0 to {N - 1}, got {kept.tolist()}.")
@@ -154,19 +161,21 @@ def _kept(lam, q, reverse, precision, kept):
 def _demand_feasible(target, c, kept):
     """An error when a squared length target - c would be negative."""
     if (target < (1 - 1e-9) * c).any():
-        raise ValueError(f"Keeping the eigenvalues {(kept + 1).tolist()} is not feasible: the best noise would be "
-                         f"{c:.4g}, and {target.min():.4g} is below it, so a length would be imaginary. Keep larger "
-                         "eigenvalues (smaller ones if the precision is of low rank); chapter 3, \"Which to keep?\".")
+        raise ValueError(
+            f"Keeping the eigenvalues {(kept + 1).tolist()} is not feasible: the best noise would be "
+            f"{c:.4g}, and {target.min():.4g} is below it, so a length would be imaginary. Keep larger "
+            'eigenvalues (smaller ones if the precision is of low rank); chapter 3, "Which to keep?".'
+        )
 
 
 def _floor(discarded, reverse):
     """Best variance of the discarded directions, for each row: their arithmetic or harmonic mean."""
     if reverse:
-        return 1.0 / np.mean(1.0 / discarded, axis=1)                                    # (3.17)
-    return np.mean(discarded, axis=1)                                                    # (3.11)
+        return 1.0 / np.mean(1.0 / discarded, axis=1)  # (3.17)
+    return np.mean(discarded, axis=1)  # (3.11)
 
 
-def minimal_divergence(eigenvalues, n_components, reverse=False, precision=False):
+def minimal_divergence(eigenvalues, n_components, reverse=False, low_rank="covariance") -> float:
     r"""The divergence at its minimum: how unequal the discarded eigenvalues are.
 
     .. math:: \min \mathrm{KL}(S \| K) = \tfrac{N - q}{2} \ln \frac{\mathrm{AM}}{\mathrm{GM}}, \qquad
@@ -176,16 +185,12 @@ def minimal_divergence(eigenvalues, n_components, reverse=False, precision=False
     ----------
     eigenvalues : ndarray (N,)
         Largest first.
-    n_components, reverse, precision : as in `minimiser`
-
-    Returns
-    -------
-    float
-        Infinite when a discarded eigenvalue is zero: use `minimal_cross_entropy` there.
+    n_components, reverse, low_rank : as in `minimiser`
 
     Notes
     -----
-    Costs O(N). Chapter 3, equations (3.12) and (3.17); Lawrence (2005), equation (27).
+    Costs O(N). Infinite when a discarded eigenvalue is zero: use `minimal_cross_entropy` there. Chapter 3, equations
+    (3.12) and (3.17); Lawrence (2005), equation (27).
 
     Examples
     --------
@@ -195,15 +200,15 @@ def minimal_divergence(eigenvalues, n_components, reverse=False, precision=False
     0.2231
     """
     lam, q = np.asarray(eigenvalues, float), n_components
-    discarded = lam[:-q] if precision else lam[q:]
+    discarded = lam[:-q] if checks.choice("low_rank", low_rank, LOW_RANK) == "precision" else lam[q:]
     if discarded.min() <= 0:
         return np.inf
     floor = _floor(discarded[None], reverse)[0]
     sign = -1.0 if reverse else 1.0
-    return float(0.5 * len(discarded) * sign * (np.log(floor) - np.mean(np.log(discarded))))     # (3.12), (3.17)
+    return float(0.5 * len(discarded) * sign * (np.log(floor) - np.mean(np.log(discarded))))  # (3.12), (3.17)
 
 
-def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points):
+def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points) -> float:
     r"""The cross entropy at the minimum of the divergence: finite for singular S too.
 
     .. math:: \min H(S, K) = \tfrac12 \Big[ N \ln 2\pi + \sum_{i \le q} \ln \lambda_i + (N - q) \ln \hat c + N \Big]
@@ -215,14 +220,10 @@ def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points):
         c-hat, the mean of the other N - q eigenvalues, zeros included.
     n_points : int
 
-    Returns
-    -------
-    float
-        Minus infinity when the noise is zero: S has rank q or less, and nothing is left to be explained.
-
     Notes
     -----
-    Costs O(q): neither the discarded eigenvalues nor their vectors are needed. Chapter 3, equation (3.13).
+    Costs O(q): neither the discarded eigenvalues nor their vectors are needed. Minus infinity when the noise is zero: S
+    has rank q or less, and nothing is left to be explained. Chapter 3, equation (3.13).
 
     Examples
     --------
@@ -235,10 +236,10 @@ def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points):
     lam, c, N = np.asarray(leading_eigenvalues, float), noise_variance, n_points
     if c <= 0:
         return -np.inf
-    return float(0.5 * (N * np.log(2 * np.pi) + np.sum(np.log(lam)) + (N - len(lam)) * np.log(c) + N))   # (3.13)
+    return float(0.5 * (N * np.log(2 * np.pi) + np.sum(np.log(lam)) + (N - len(lam)) * np.log(c) + N))  # (3.13)
 
 
-def retained_sets(eigenvalues, n_components, reverse=False, precision=False):
+def retained_sets(eigenvalues, n_components, reverse=False, low_rank="covariance") -> Retained:
     r"""Every way to keep q of the N eigenvalues: best noise, divergence, and whether it can be had.
 
     .. math:: \mathrm{KL}_{\text{kept}} = \tfrac12 \sum_{j \notin \text{kept}} h(\lambda_j / c), \qquad
@@ -248,13 +249,13 @@ def retained_sets(eigenvalues, n_components, reverse=False, precision=False):
     ----------
     eigenvalues : ndarray (N,)
         Positive, largest first; N of about 20 at most, for there are N! / (q! (N - q)!) sets.
-    n_components, reverse, precision : as in `minimiser`
+    n_components, reverse, low_rank : as in `minimiser`
 
     Returns
     -------
     Retained
-        A margin is the logarithm of the smallest kept eigenvalue over c (with `precision` of c over the largest); a
-        set with a negative margin is not feasible, because a squared length would be negative.
+        A margin is the logarithm of the smallest kept eigenvalue over c (for a low-rank precision that of
+        c over the largest); a set with a negative margin is not feasible: a squared length would be negative.
 
     Notes
     -----
@@ -268,13 +269,14 @@ def retained_sets(eigenvalues, n_components, reverse=False, precision=False):
     """
     lam, q = np.asarray(eigenvalues, float), n_components
     N = len(lam)
-    kept = np.array(list(combinations(range(N), q)))                                     # (M, q)
+    kept = np.array(list(combinations(range(N), q)))  # (M, q)
     is_kept = np.zeros((len(kept), N), bool)
     np.put_along_axis(is_kept, kept, True, axis=1)
-    discarded = np.broadcast_to(lam, is_kept.shape)[~is_kept].reshape(-1, N - q)         # (M, N - q)
-    floor = _floor(discarded, reverse)                                                   # (3.11), (3.17)
+    discarded = np.broadcast_to(lam, is_kept.shape)[~is_kept].reshape(-1, N - q)  # (M, N - q)
+    floor = _floor(discarded, reverse)  # (3.11), (3.17)
     ratio = floor[:, None] / discarded if reverse else discarded / floor[:, None]
-    divergence = 0.5 * np.sum(ratio - 1.0 - np.log(ratio), axis=1)                       # (3.10)
-    margin = np.log(lam[kept] / floor[:, None])                                          # (3.18)
-    margin = -margin.max(axis=1) if precision else margin.min(axis=1)
+    divergence = 0.5 * np.sum(ratio - 1.0 - np.log(ratio), axis=1)  # (3.10)
+    margin = np.log(lam[kept] / floor[:, None])  # (3.18)
+    inverted = checks.choice("low_rank", low_rank, LOW_RANK) == "precision"
+    margin = -margin.max(axis=1) if inverted else margin.min(axis=1)
     return Retained(kept, floor, divergence, margin)

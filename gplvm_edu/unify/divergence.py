@@ -2,11 +2,13 @@
 
 S is the covariance that the data suggest, K the one that the latent positions offer; both are N x N.
 """
+
 import numpy as np
 from scipy import linalg
 
+from ..checks import NEAREST, ROUNDING, is_semidefinite, not_semidefinite, same_points, semidefinite, symmetric
+from ..kernels import gaussian_log_density
 from ..linalg import log_determinant, solve_cholesky
-from ._checks import NEAREST, ROUNDING, is_semidefinite, not_semidefinite, same_points, semidefinite, symmetric
 
 
 def _factor(K, name="K"):
@@ -15,12 +17,14 @@ def _factor(K, name="K"):
     if failed_minor:
         if not is_semidefinite(K):
             raise not_semidefinite(K, name, NEAREST)
-        raise ValueError(f"{name} is singular, and this formula needs its inverse. Add noise to its diagonal, "
-                         f"{name} + c I; chapter 3, \"When S is singular\", says what the limit c -> 0 does.")
+        raise ValueError(
+            f"{name} is singular, and this formula needs its inverse. Add noise to its diagonal, "
+            f'{name} + c I; chapter 3, "When S is singular", says what the limit c -> 0 does.'
+        )
     return L
 
 
-def cross_entropy(S, K):
+def cross_entropy(S, K) -> float:
     r"""How surprising draws from N(0, S) are to someone who expects N(0, K), in nats.
 
     .. math:: H(S, K) = -\int N(z \mid 0, S) \ln N(z \mid 0, K)\, dz
@@ -32,10 +36,6 @@ def cross_entropy(S, K):
         Positive semi-definite: a singular S is welcome, the value stays finite.
     K : ndarray (N, N)
         Positive definite.
-
-    Returns
-    -------
-    float
 
     Notes
     -----
@@ -49,10 +49,10 @@ def cross_entropy(S, K):
     S, K = same_points(semidefinite(S), symmetric(K, "K"))
     L = _factor(K)
     fit = np.trace(solve_cholesky(L, S))
-    return float(0.5 * (len(K) * np.log(2 * np.pi) + log_determinant(L) + fit))          # (3.2)
+    return float(0.5 * (len(K) * np.log(2 * np.pi) + log_determinant(L) + fit))  # (3.2)
 
 
-def gaussian_kl(S, K):
+def gaussian_kl(S, K) -> float:
     r"""Kullback-Leibler divergence from N(0, K) to N(0, S), in nats: zero if and only if S = K.
 
     .. math:: \mathrm{KL}(S \| K) = \tfrac12 \ln |K| - \tfrac12 \ln |S| + \tfrac12 \mathrm{tr}(K^{-1} S) - \tfrac N2
@@ -65,15 +65,11 @@ def gaussian_kl(S, K):
     S, K : ndarray (N, N)
         Positive semi-definite.
 
-    Returns
-    -------
-    float
-        Infinite unless S and K span the same space: neither may have variance where the other has none.
-
     Notes
     -----
-    Costs O(N^3). For singular matrices of the same range the sum runs over that range. Chapter 3, equations (3.3)
-    and (3.4); Lawrence (2005), section 2.6.1 and footnote 10.
+    Costs O(N^3). Infinite unless S and K span the same space: neither may have variance where the other has none. For
+    singular matrices of the same range the sum runs over that range. Chapter 3, equations (3.3) and (3.4); Lawrence
+    (2005), section 2.6.1 and footnote 10.
 
     Examples
     --------
@@ -87,17 +83,19 @@ def gaussian_kl(S, K):
     S, K = same_points(semidefinite(S), semidefinite(K, "K"))
     k, U = linalg.eigh(K)
     inside = k > len(K) * np.finfo(float).eps * k[-1]
-    missed = np.sum(U[:, ~inside] * (S @ U[:, ~inside]))            # variance of S where K has none
+    missed = np.sum(U[:, ~inside] * (S @ U[:, ~inside]))  # variance of S where K has none
     if missed > ROUNDING * np.trace(S):
         return np.inf
-    A = U[:, inside] / np.sqrt(k[inside])                           # A A' is the inverse of K on its range
+    if not inside.any():
+        return 0.0  # both are zero
+    A = U[:, inside] / np.sqrt(k[inside])  # A A' is the inverse of K on its range
     mu = linalg.eigvalsh(A.T @ S @ A)
-    if len(mu) == 0 or mu[0] <= len(K) * np.finfo(float).eps * mu[-1]:
-        return np.inf if len(mu) else 0.0
-    return float(0.5 * np.sum(mu - 1.0 - np.log(mu)))                                    # (3.4)
+    if mu[0] <= len(K) * np.finfo(float).eps * mu[-1]:
+        return np.inf
+    return float(0.5 * np.sum(mu - 1.0 - np.log(mu)))  # (3.4)
 
 
-def gp_log_likelihood(Y, K):
+def gp_log_likelihood(Y, K) -> float:
     r"""Log likelihood of D independent Gaussian processes, one for each column of Y: the GP-LVM's objective.
 
     .. math:: L = \sum_d \ln N(y_{:,d} \mid 0, K) = -D\, H(\tfrac1D Y Y^\top, K)
@@ -109,10 +107,6 @@ def gp_log_likelihood(Y, K):
     K : ndarray (N, N)
         Any positive definite kernel matrix of the latent positions.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Costs O(N^3 + N^2 D), and Y Y' is never formed. Chapter 3, equation (3.5); Lawrence (2005), equation (6).
@@ -123,14 +117,11 @@ def gp_log_likelihood(Y, K):
     >>> bool(np.isclose(gp_log_likelihood(Y, K), -2 * cross_entropy(Y @ Y.T / 2, K)))
     True
     """
-    N, D = Y.shape
-    L = _factor(symmetric(K, "K"))
-    A = linalg.solve_triangular(L, Y, lower=True)                   # (N, D)
-    return float(-0.5 * (D * N * np.log(2 * np.pi) + D * log_determinant(L) + np.sum(A**2)))    # (3.5)
+    return gaussian_log_density(_factor(symmetric(K, "K")), Y)  # (3.5)
 
 
-def kl_gradient(S, K, reverse=False):
-    r"""Gradient of the divergence with respect to K, for any kernel to pass on to its inputs and parameters.
+def kl_gradient(S, K, reverse=False) -> np.ndarray:
+    r"""Gradient (N, N) of the divergence with respect to K, for any kernel to pass on to its inputs and parameters.
 
     .. math:: \frac{\partial\, \mathrm{KL}(S \| K)}{\partial K} = \tfrac12 (K^{-1} - K^{-1} S K^{-1}), \qquad
               \frac{\partial\, \mathrm{KL}(K \| S)}{\partial K} = \tfrac12 (S^{-1} - K^{-1})
@@ -141,10 +132,6 @@ def kl_gradient(S, K, reverse=False):
         K positive definite; S too when the divergence is reversed.
     reverse : bool
         False for KL(S || K), True for KL(K || S).
-
-    Returns
-    -------
-    ndarray (N, N)
 
     Notes
     -----
@@ -159,12 +146,12 @@ def kl_gradient(S, K, reverse=False):
     S, K = same_points(symmetric(S, "S"), symmetric(K, "K"))
     K_inv = solve_cholesky(_factor(K), np.eye(len(K)))
     if reverse:
-        return 0.5 * (solve_cholesky(_factor(S, "S"), np.eye(len(S))) - K_inv)           # (3.16)
-    return 0.5 * (K_inv - K_inv @ S @ K_inv)                                             # (3.6)
+        return 0.5 * (solve_cholesky(_factor(S, "S"), np.eye(len(S))) - K_inv)  # (3.16)
+    return 0.5 * (K_inv - K_inv @ S @ K_inv)  # (3.6)
 
 
-def linear_divergence(S, latent, noise_variance, reverse=False):
-    r"""The divergence for the linear covariance K = X X' + c I, with its gradients in X and in c.
+def linear_divergence(S, latent, noise_variance, reverse=False) -> tuple[float, np.ndarray, float]:
+    r"""The divergence for the linear covariance K = X X' + c I, its gradient in X (N, q), and that in c.
 
     .. math:: \frac{\partial}{\partial X} = 2\, G X, \qquad \frac{\partial}{\partial c} = \mathrm{tr}\, G, \qquad
               G = \frac{\partial\, \mathrm{KL}}{\partial K}
@@ -177,12 +164,6 @@ def linear_divergence(S, latent, noise_variance, reverse=False):
     latent : ndarray (N, q)
     noise_variance : float
     reverse : bool
-
-    Returns
-    -------
-    value : float
-    latent_gradient : ndarray (N, q)
-    noise_gradient : float
 
     Notes
     -----
@@ -200,7 +181,7 @@ def linear_divergence(S, latent, noise_variance, reverse=False):
     L_S, L_K = _factor(S, "S"), _factor(K)
     log_ratio = log_determinant(L_K) - log_determinant(L_S)
     if reverse:
-        value = 0.5 * (np.trace(solve_cholesky(L_S, K)) - len(K) - log_ratio)            # (3.3), K and S exchanged
+        value = 0.5 * (np.trace(solve_cholesky(L_S, K)) - len(K) - log_ratio)  # (3.3), K and S exchanged
     else:
-        value = 0.5 * (np.trace(solve_cholesky(L_K, S)) - len(K) + log_ratio)            # (3.3)
-    return float(value), 2.0 * G @ X, float(np.trace(G))                                        # (3.7)
+        value = 0.5 * (np.trace(solve_cholesky(L_K, S)) - len(K) + log_ratio)  # (3.3)
+    return float(value), 2.0 * G @ X, float(np.trace(G))  # (3.7)

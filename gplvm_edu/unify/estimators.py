@@ -1,26 +1,43 @@
 """KernelPCA and ClassicalMDS as scikit-learn estimators: thin layers over the functions beside them."""
+
 import copy
+from typing import Any, Self
 
 import numpy as np
 
-from ..base import LatentModel, check_components
+from .. import checks
+from ..base import LatentModel
 from ..kernels import RBF, Kernel
-from ..linalg import centre, double_centre
-from . import _checks
+from ..linalg import centre, double_centre, nearest_semidefinite
 from .closed_form import leading_eigenpairs, minimal_cross_entropy
-from .proximity import centre_new, nearest_semidefinite
+from .distances import centre_new
+
+NO_DENSITY = "it is fitted to similarities between points, and gives a new row no density"
+NO_MAP = "it has eigenvectors over the points, and no map from latent space to data"
 
 
 class _SpectralMap(LatentModel):
     """What kernel PCA and classical MDS do alike: centre proximities, keep the leading eigenvectors, project."""
+
+    why_not = {
+        "inverse_transform": NO_MAP,
+        "jacobian": NO_MAP,
+        "log_precision": NO_MAP,
+        "sample": NO_MAP,
+        "reconstruct": NO_MAP,
+        "score_samples": NO_DENSITY,
+        "score": NO_DENSITY,
+        "place": "a projection is unique, and `transform` gives it; there is no density with several modes to search",
+        "impute": "the proximity of a row with gaps to the other points is not known",
+    }
 
     def _fit_proximity(self, A, name, advice):
         """Centre, refuse (or mend) what is no covariance, and keep the leading eigenvectors."""
         self.training_means_ = A.mean(axis=0)
         S = double_centre(A)
         trace = np.trace(S)
-        lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)      # (3.8)
-        if smallest < -_checks.ROUNDING * max(lam[0], -smallest):
+        lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)  # (3.8)
+        if smallest < -checks.ROUNDING * max(lam[0], -smallest):
             S = self._mend(double_centre(A), smallest, name, advice)
             trace = np.trace(S)
             lam, U, _ = leading_eigenpairs(S, self.n_components)
@@ -30,31 +47,26 @@ class _SpectralMap(LatentModel):
     def _keep(self, lam, U, trace):
         """The linear covariance nearest to the centred similarity, and the map of new points."""
         N, q = U.shape
-        c = max(trace - lam.sum(), 0.0) / (N - q)                                        # (3.11)
+        c = max(trace - lam.sum(), 0.0) / (N - q)  # (3.11)
         c = 0.0 if c <= 1e-13 * lam[0] else float(c)
-        used = lam > 1e-12 * lam[0]                     # the others are rounding: the data have fewer dimensions
-        lengths = np.sqrt(np.where(used, np.maximum(lam - (c if self.shrink else 0.0), 0.0), 0.0))     # (3.9)
+        used = lam > 1e-12 * lam[0]  # the others are rounding: the data have fewer dimensions
+        lengths = np.sqrt(np.where(used, np.maximum(lam - (c if self.shrink else 0.0), 0.0), 0.0))  # (3.9)
         self.eigenvalues_, self.noise_variance_ = lam, c
         self.cross_entropy_ = minimal_cross_entropy(lam, c, N)
         self.embedding_ = U * lengths
-        self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)    # (3.19)  (N, q)
+        self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)  # (3.19)  (N, q)
 
     def _mend(self, S, smallest, name, advice):
-        raise _checks.not_semidefinite(S, name, advice)
+        raise checks.not_semidefinite(S, name, advice)
 
-    def transform(self, Y):
+    def transform(self, Y) -> np.ndarray:
         """Latent positions of new points, equation (3.19); the training points come back to `embedding_`."""
         Y = self.check_data(Y, reset=False)
         return centre_new(self._proximity(Y), self.training_means_) @ self.coefficients_
 
     def _check_size(self, Y):
         N, D = Y.shape
-        check_components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric in ("precomputed", "distance", "similarity")
-        return tags
+        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
 
 
 class KernelPCA(_SpectralMap):
@@ -98,41 +110,46 @@ class KernelPCA(_SpectralMap):
     True
     """
 
-    def __init__(self, n_components=2, kernel=None, metric="kernel", shrink=False):
+    why_not = _SpectralMap.why_not | {
+        "inverse_transform": 'most points of feature space belong to no data point (chapter 3, "No way back"); '
+        "`feature_weights` and `preimage_iterates` look for a near one",
+        "impute": "the kernel between a row with gaps and the other points is not known",
+    }
+
+    def __init__(
+        self, n_components: int = 2, kernel: Kernel | None = None, metric: str = "kernel", shrink: bool = False
+    ):
         self.n_components = n_components
         self.kernel = kernel
         self.metric = metric
         self.shrink = shrink
 
-    def fit(self, Y, y=None):
+    def fit(self, Y, y=None) -> Self:
         """Keep the leading eigenvectors of the centred kernel matrix."""
-        if self.metric not in ("kernel", "precomputed"):
-            raise ValueError(f"metric must be \"kernel\" or \"precomputed\", got {self.metric!r}. For distances use "
-                             "ClassicalMDS.")
+        checks.choice("metric", self.metric, ("kernel", "precomputed"), "For distances use ClassicalMDS.")
+        if not callable(self.kernel):
+            checks.kernel(self.kernel, "RBF(), but any function k(Y, Z=None) will do")
         Y = self.check_data(Y)
         self._check_size(Y)
-        advice = "Choose a kernel that is one, or mend the matrix: nearest_semidefinite(K), metric=\"precomputed\"."
+        advice = 'Choose a kernel that is one, or mend the matrix: nearest_semidefinite(K), metric="precomputed".'
         if self.metric == "precomputed":
-            self.kernel_ = None
-            return self._fit_proximity(_checks.symmetric(Y, "The kernel matrix"), "The centred kernel matrix", advice)
-        if self.kernel is not None and not callable(self.kernel):
-            raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels or a function k(Y, Z=None), got "
-                             f"{self.kernel!r}.")
+            self.kernel_: Any = None
+            return self._fit_proximity(checks.symmetric(Y, "The kernel matrix"), "The centred kernel matrix", advice)
         self.kernel_ = self._default(Y) if self.kernel is None else copy.deepcopy(self.kernel)
-        self.data_, K = Y, self.kernel_(Y)
-        if not isinstance(self.kernel_, Kernel):        # ours are symmetric by construction
-            K = _checks.symmetric(K, "The kernel matrix")
+        self.data_, K = Y.copy(), self.kernel_(Y)
+        if not isinstance(self.kernel_, Kernel):  # ours are symmetric by construction
+            K = checks.symmetric(K, "The kernel matrix")
         return self._fit_proximity(K, "The centred kernel matrix", advice)
 
     @staticmethod
     def _default(Y):
-        spread = 2.0 * np.sum(Y.var(axis=0)) * len(Y) / (len(Y) - 1)                     # the mean squared distance
+        spread = 2.0 * np.sum(Y.var(axis=0)) * len(Y) / (len(Y) - 1)  # the mean squared distance
         return RBF(inverse_width=1.0 / spread if spread > 0 else 1.0)
 
     def _proximity(self, Y):
         return Y if self.metric == "precomputed" else self.kernel_(Y, self.data_)
 
-    def feature_weights(self, X):
+    def feature_weights(self, X) -> np.ndarray:
         r"""Weights gamma (M, N) with which latent points X combine the features of the training points.
 
         .. math:: P\phi = \sum_n \gamma_n\, \phi(y_n), \qquad
@@ -143,7 +160,7 @@ class KernelPCA(_SpectralMap):
         X = self.check_latent(X)
         squares = np.sum(self.embedding_**2, axis=0)
         scaled = np.divide(X, squares, out=np.zeros_like(X), where=squares > 0)
-        return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T                   # (3.22)
+        return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T  # (3.22)
 
 
 class ClassicalMDS(_SpectralMap):
@@ -151,16 +168,13 @@ class ClassicalMDS(_SpectralMap):
 
     Parameters
     ----------
-    n_components : int, default 2
-        Latent dimensions q, below the number of points.
+    n_components, shrink : as in `KernelPCA`
     metric : "euclidean", "distance" or "similarity"
         "euclidean": `fit` takes data (N, D), and the result is PCA. "distance": a matrix of distances (N, N), not
         squared; `transform` takes those between new and old points (M, N). "similarity": the same for similarities.
     correction : None, "nearest" or "additive"
         What to do with distances of no Euclidean space (or an indefinite similarity): None refuses and explains,
         "nearest" sets the negative eigenvalues to zero, "additive" adds a constant to every squared distance.
-    shrink : bool, default False
-        False: coordinates of length sqrt(lambda). True: sqrt(lambda - c), the positions that minimise the divergence.
 
     Attributes
     ----------
@@ -176,45 +190,52 @@ class ClassicalMDS(_SpectralMap):
 
     Examples
     --------
-    >>> from gplvm_edu.unify import ClassicalMDS, city_distances
+    >>> from gplvm_edu.datasets import city_distances
     >>> names, D = city_distances("Europe")
     >>> model = ClassicalMDS(metric="distance", correction="nearest").fit(D)
     >>> model.embedding_.shape
     (14, 2)
     """
 
-    def __init__(self, n_components=2, metric="euclidean", correction=None, shrink=False):
+    def __init__(
+        self, n_components: int = 2, metric: str = "euclidean", correction: str | None = None, shrink: bool = False
+    ):
         self.n_components = n_components
         self.metric = metric
         self.correction = correction
         self.shrink = shrink
 
-    def fit(self, Y, y=None):
+    def fit(self, Y, y=None) -> Self:
         """Turn distances into similarities and keep the leading eigenvectors."""
-        if self.metric not in ("euclidean", "distance", "similarity"):
-            raise ValueError("metric must be \"euclidean\" (Y holds data), \"distance\" or \"similarity\" (Y is a "
-                             f"square matrix), got {self.metric!r}.")
-        if self.correction not in (None, "nearest", "additive"):
-            raise ValueError(f"correction must be None, \"nearest\" or \"additive\", got {self.correction!r}.")
+        checks.choice(
+            "metric",
+            self.metric,
+            ("euclidean", "distance", "similarity"),
+            'With "euclidean" Y holds data, with the others it is a square matrix.',
+        )
+        checks.choice("correction", self.correction, (None, "nearest", "additive"))
         Y = self.check_data(Y)
         if self.metric != "euclidean":
-            check = _checks.symmetric if self.metric == "similarity" else _checks.distances
+            check = checks.symmetric if self.metric == "similarity" else checks.distances
             Y = check(Y, f"The {self.metric} matrix")
         self._check_size(Y)
         self.additive_constant_ = 0.0
+        self.data_: Any  # None for a matrix of distances or similarities
+        self.mean_: Any
         self.data_, self.mean_ = centre(Y) if self.metric == "euclidean" else (None, None)
         kind = "similarity matrix" if self.metric == "similarity" else "similarity matrix of these distances"
         advice = ("They belong to no points of a Euclidean space. " if self.metric == "distance" else "") + (
-            "Ask for the nearest that do, correction=\"nearest\", or for a constant added to every squared distance, "
-            "correction=\"additive\" (functions nearest_euclidean, additive_constant, nearest_semidefinite).")
+            'Ask for the nearest that do, correction="nearest", or for a constant added to every squared distance, '
+            'correction="additive" (functions nearest_euclidean, additive_constant, nearest_semidefinite).'
+        )
         return self._fit_proximity(self._proximity(Y), f"The centred {kind}", advice)
 
     def _proximity(self, Y):
         if self.metric == "similarity":
             return Y
         if self.metric == "distance":
-            return -0.5 * Y**2                                                           # (3.21)
-        return (Y - self.mean_) @ self.data_.T          # what (3.21) makes of Euclidean distances: inner products
+            return -0.5 * Y**2  # (3.21)
+        return (Y - self.mean_) @ self.data_.T  # what (3.21) makes of Euclidean distances: inner products
 
     def _mend(self, S, smallest, name, advice):
         if self.correction is None:
@@ -222,4 +243,4 @@ class ClassicalMDS(_SpectralMap):
         if self.correction == "nearest":
             return nearest_semidefinite(S)
         self.additive_constant_ = -2.0 * smallest
-        return S - smallest * (np.eye(len(S)) - 1.0 / len(S))                                   # (3.28)
+        return S - smallest * (np.eye(len(S)) - 1.0 / len(S))  # (3.28)

@@ -1,10 +1,15 @@
 """MinorComponents as a scikit-learn estimator: the low-rank part in the inverse of the covariance."""
+
+from typing import Self
+
 import numpy as np
 
-from ..base import DensityModel, check_components
+from .. import checks
+from ..base import DensityModel, check_is_fitted
 from ..linalg import centre
-from . import _checks
 from .closed_form import minimiser, spectrum
+
+LAWS = "its latent coordinates say how far a row breaks each law, and nothing of where it lies along the others"
 
 
 class MinorComponents(DensityModel):
@@ -18,7 +23,7 @@ class MinorComponents(DensityModel):
         Number of laws q, at most the number of columns.
     reverse : bool, default False
         False: minimise KL(S || K), which is maximum likelihood. True: minimise KL(K || S).
-    random_state : int, Generator or None
+    random_state : None, int, RandomState or Generator
         For `sample`.
 
     Attributes
@@ -49,39 +54,51 @@ class MinorComponents(DensityModel):
     array([ 1.,  1., -1.])
     """
 
-    def __init__(self, n_components=2, reverse=False, random_state=None):
+    why_not = {
+        name: f"{LAWS}: {consequence}"
+        for name, consequence in {
+            "inverse_transform": "many rows break the laws alike",
+            "jacobian": "there is no map from them to data",
+            "log_precision": "there is no map from them to data",
+            "place": "they are what `transform` computes, and nothing is searched for",
+            "reconstruct": "no noise is set apart from them, of which a row could be freed",
+        }.items()
+    }
+
+    def __init__(self, n_components: int = 2, reverse: bool = False, random_state: checks.Seed = None):
         self.n_components = n_components
         self.reverse = reverse
         self.random_state = random_state
 
-    def fit(self, Y, y=None):
+    def fit(self, Y, y=None) -> Self:
         """Keep the eigenvectors of the sample covariance with the smallest eigenvalues."""
         Y = self.check_data(Y)
         N, D = Y.shape
         q = self.n_components
-        check_components(q, N, D, D, f"a row has only {D} entries to relate")
+        checks.components(q, N, D, D, f"a row has only {D} entries to relate")
         Yc, self.mean_ = centre(Y)
         S = Yc.T @ Yc / N
         lam, V = spectrum(S)
-        if lam[-1] <= _checks.ROUNDING * lam[0]:
+        if lam[-1] <= checks.ROUNDING * lam[0]:
             raise ValueError(
                 f"Some combination of the columns of Y (n_samples={N}, n_features={D}) never varies: the smallest "
                 f"eigenvalue of its covariance is {lam[-1]:.3g}. A law that holds exactly has an infinite density. "
-                "Drop constant or redundant columns, or use more rows than columns; chapter 3, \"When S is "
-                "singular\".")
-        kept = min(q, D - 1)                            # for q = D the covariance itself is the answer
-        W, c = minimiser(S, kept, self.reverse, precision=True) if D > 1 else (np.zeros((1, 0)), 1.0 / lam[0])
-        self.noise_variance_, self.variances_ = 1.0 / c, lam[D - q:][::-1]
+                'Drop constant or redundant columns, or use more rows than columns; chapter 3, "When S is '
+                'singular".'
+            )
+        kept = min(q, D - 1)  # for q = D the covariance itself is the answer
+        W, c = minimiser(S, kept, self.reverse, "precision") if D > 1 else (np.zeros((1, 0)), 1.0 / lam[0])
+        self.noise_variance_, self.variances_ = 1.0 / c, lam[D - q :][::-1]
         self.weights_ = np.pad(W, ((0, 0), (q - kept, 0)))[:, ::-1]
-        self.components_ = V[:, D - q:][:, ::-1].T
+        self.components_ = V[:, D - q :][:, ::-1].T
         self.embedding_ = Yc @ self.components_.T
         return self
 
-    def transform(self, Y):
+    def transform(self, Y) -> np.ndarray:
         """How far each row breaks each law: its coordinates along the minor axes; (N, q)."""
         return (self.check_data(Y, reset=False) - self.mean_) @ self.components_.T
 
-    def score_samples(self, Y):
+    def score_samples(self, Y) -> np.ndarray:
         """Log density of each row under N(mean, K); (N,)."""
         Yc = self.check_data(Y, reset=False) - self.mean_
         D, q = Yc.shape[1], len(self.variances_)
@@ -90,15 +107,31 @@ class MinorComponents(DensityModel):
         log_det = np.sum(np.log(self.variances_)) + (D - q) * np.log(self.noise_variance_)
         return -0.5 * (D * np.log(2 * np.pi) + log_det + Z**2 @ (1 / self.variances_) + rest / self.noise_variance_)
 
-    def get_covariance(self):
+    def get_covariance(self) -> np.ndarray:
         """The model's covariance of one row, the inverse of X X' + c I; (D, D)."""
         V = self.components_
         return self.noise_variance_ * np.eye(V.shape[1]) + (V.T * (self.variances_ - self.noise_variance_)) @ V
 
-    def sample(self, n_samples=1, random_state=None):
-        """Draw new rows from the model; (n_samples, D)."""
-        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
+    def impute(self, Y, return_std=False):
+        """Y with each gap (NaN) filled by its mean given the rest of its row; optionally its deviation, else 0.
+
+        The model is one Gaussian, so this is its conditional. Costs O(M D^3).
+        """
+        Y, C = self.check_data(Y, reset=False, gaps=True), self.get_covariance()
+        filled, std = Y.copy(), np.zeros_like(Y)
+        for n in np.flatnonzero(np.isnan(Y).any(axis=1)):
+            gaps, O = np.isnan(Y[n]), ~np.isnan(Y[n])
+            B = np.linalg.solve(C[np.ix_(O, O)], C[np.ix_(O, gaps)])  # (observed, missing)
+            filled[n, gaps] = self.mean_[gaps] + (Y[n, O] - self.mean_[O]) @ B
+            std[n, gaps] = np.sqrt(np.diag(C)[gaps] - np.sum(B * C[np.ix_(O, gaps)], axis=0))
+        return (filled, std) if return_std else filled
+
+    def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+        """New rows (n, D), and how far each breaks each law (n, q), as `transform` would say."""
+        check_is_fitted(self)
+        n = checks.whole_number("n_samples", n_samples)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
         V = self.components_
-        Y = np.sqrt(self.noise_variance_) * rng.standard_normal((n_samples, V.shape[1]))
-        Z = rng.standard_normal((n_samples, len(V))) * np.sqrt(self.variances_)
-        return self.mean_ + Y - (Y @ V.T) @ V + Z @ V
+        Y = np.sqrt(self.noise_variance_) * rng.standard_normal((n, V.shape[1]))
+        X = rng.standard_normal((n, len(V))) * np.sqrt(self.variances_)
+        return self.mean_ + Y - (Y @ V.T) @ V + X @ V, X

@@ -1,13 +1,13 @@
 """Outputs that are not alike: a scale for every column of the data."""
+
 import numpy as np
 
-from ..linalg import solve_cholesky
-from ._checks import symmetric
-from .divergence import _factor, gp_log_likelihood
+from ..linalg import cholesky_with_jitter, solve_cholesky
+from .divergence import gp_log_likelihood
 
 
-def output_scales(Y, K):
-    r"""The best scale of each column, when all columns share one covariance.
+def output_scales(Y, K) -> np.ndarray:
+    r"""The best scale of each column, (D,), when all columns share one covariance.
 
     .. math:: \hat w_d^2 = \frac{N}{y_{:,d}^\top K^{-1} y_{:,d}}
 
@@ -15,10 +15,6 @@ def output_scales(Y, K):
     ----------
     Y : ndarray (N, D)
     K : ndarray (N, N)
-
-    Returns
-    -------
-    ndarray (D,)
 
     Notes
     -----
@@ -29,11 +25,11 @@ def output_scales(Y, K):
     >>> output_scales(np.array([[3.0, 0.5], [-3.0, 0.5]]), np.eye(2)).round(3)
     array([0.333, 2.   ])
     """
-    L = _factor(symmetric(K, "K"))
-    return np.sqrt(len(Y) / np.sum(Y * solve_cholesky(L, Y), axis=0))                    # (3.25)
+    L, _ = cholesky_with_jitter(K, jitters=(0.0,))
+    return np.sqrt(len(Y) / np.sum(Y * solve_cholesky(L, Y), axis=0))  # (3.25)
 
 
-def scaled_log_likelihood(Y, K, scales):
+def scaled_log_likelihood(Y, K, scales) -> float:
     r"""Log likelihood of the data when column d, multiplied by its scale, has the covariance K.
 
     .. math:: L = \sum_d \big[ \ln N(w_d\, y_{:,d} \mid 0, K) + N \ln w_d \big]
@@ -50,4 +46,4 @@ def scaled_log_likelihood(Y, K, scales):
     True
     """
     w = np.asarray(scales, float)
-    return gp_log_likelihood(Y * w, K) + len(Y) * float(np.sum(np.log(w)))               # (3.24)
+    return gp_log_likelihood(Y * w, K) + len(Y) * float(np.sum(np.log(w)))  # (3.24)

@@ -1,57 +1,89 @@
-"""The Bayesian Gaussian process latent variable model (chapter 12).
+"""The Bayesian Gaussian process latent variable model (chapter 12), and what it says about new rows (chapter 13).
 
-`bells` has the Gaussian integral, `psi` the statistics made of it, `bound` the bound of a group of outputs, `objective`
-the whole of it with its gradient, `estimator` the class.
+`rbf_expectations` has the Gaussian integral, `kernel_expectations` the statistics that each kernel makes of it, `psi`
+chooses between them; `bound` is the evidence lower bound (ELBO) of a group of outputs, `objective` the whole of it with
+its gradient; `inducing_map` is the map of a fitted model and its moments, `latent_posterior` finds q(x*) of a new row,
+`density` has the ratio of bounds; `estimator` the class.
 """
-from .bells import (
-    bell_features,
-    expected_bells,
-    pairs,
-    point_features,
-    pull_back_bells,
-    pull_back_points,
-    pull_back_sums,
-    sum_bells,
-)
+
 from .bound import (
     BoundTerms,
     Factors,
     factorise,
     inducing_factor,
     inducing_posterior,
+    inverse_difference,
     kl_divergence,
     output_gradients,
     output_terms,
 )
-from .estimator import (
-    BayesianGPLVM,
-    OutputGroup,
-    Posterior,
-    initial_inducing_inputs,
-    initial_kernel,
-    posterior_of,
-    relevance_weights,
+from .density import gain_over_frozen, ratio_of_bounds
+from .estimator import BayesianGPLVM, initial_inducing_inputs, initial_kernel
+from .inducing_map import InducingMap, Moments, make_map, predict_moments
+from .kernel_expectations import PsiStatistics, pairs
+from .latent_posterior import (
+    LatentPosterior,
+    LinearTerms,
+    find_latent_posterior,
+    frozen_bound,
+    linear_terms,
+    maximise_frozen_bound,
 )
 from .objective import (
-    Evaluation,
     Gradients,
     Outputs,
     Packing,
     Parameters,
-    State,
+    VariationalState,
     bound_and_gradients,
     evaluate_bound,
     group_outputs,
     variational_iterates,
 )
-from .psi import PsiStatistics, bias_psi, check_kernel, linear_psi, point_psi, psi_statistics, rbf_psi, split_noise
+from .psi import psi_statistics, split_noise
+from .rbf_expectations import centre_features, expected_rbf, point_features, pull_back_sums, sum_expectations
 
 __all__ = [
-    "BayesianGPLVM", "BoundTerms", "Evaluation", "Factors", "Gradients", "OutputGroup", "Outputs", "Packing",
-    "Parameters", "Posterior", "PsiStatistics", "State", "bell_features", "bias_psi", "bound_and_gradients",
-    "check_kernel", "evaluate_bound", "expected_bells", "factorise", "group_outputs", "inducing_factor",
-    "inducing_posterior", "initial_inducing_inputs", "initial_kernel", "kl_divergence", "linear_psi",
-    "output_gradients", "output_terms", "pairs", "point_features", "point_psi", "posterior_of", "psi_statistics",
-    "pull_back_bells", "pull_back_points", "pull_back_sums", "rbf_psi", "relevance_weights", "split_noise",
-    "sum_bells", "variational_iterates",
+    "BayesianGPLVM",
+    "BoundTerms",
+    "Factors",
+    "Gradients",
+    "InducingMap",
+    "LatentPosterior",
+    "LinearTerms",
+    "Moments",
+    "Outputs",
+    "Packing",
+    "Parameters",
+    "PsiStatistics",
+    "VariationalState",
+    "bound_and_gradients",
+    "centre_features",
+    "evaluate_bound",
+    "expected_rbf",
+    "factorise",
+    "find_latent_posterior",
+    "frozen_bound",
+    "gain_over_frozen",
+    "group_outputs",
+    "inducing_factor",
+    "inducing_posterior",
+    "initial_inducing_inputs",
+    "initial_kernel",
+    "inverse_difference",
+    "kl_divergence",
+    "linear_terms",
+    "make_map",
+    "maximise_frozen_bound",
+    "output_gradients",
+    "output_terms",
+    "pairs",
+    "point_features",
+    "predict_moments",
+    "psi_statistics",
+    "pull_back_sums",
+    "ratio_of_bounds",
+    "split_noise",
+    "sum_expectations",
+    "variational_iterates",
 ]

@@ -1,4 +1,5 @@
-"""The variational bound, from Psi statistics to nats, through Cholesky factors alone; its gradients; phi(u)."""
+"""The evidence lower bound (ELBO), from Psi statistics to nats, by Cholesky factors alone; its gradients; phi(u)."""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -6,19 +7,19 @@ from scipy.linalg import lapack
 
 from ..linalg import cholesky_with_jitter
 
-JITTER = 1e-6                       # of the mean diagonal of K_MM
+JITTER = 1e-6  # of the mean diagonal of K_MM
 
 
 class BoundTerms(NamedTuple):
-    """The bound split into what explains the data, what the inducing points miss, and what the latent points cost."""
+    """The ELBO split into what explains the data, what the inducing points miss, and what the latent points cost."""
 
     fit: float
     trace: float
     kl: float
 
     @property
-    def total(self):
-        """The bound: fit - trace - kl."""
+    def elbo(self) -> float:
+        """The evidence lower bound: fit - trace - kl."""
         return self.fit - self.trace - self.kl
 
 
@@ -37,7 +38,7 @@ class Factors(NamedTuple):
     beta: float
 
 
-def kl_divergence(latent_mean, latent_variance):
+def kl_divergence(latent_mean, latent_variance) -> float:
     r"""KL divergence from the unit Gaussian prior to q(X), summed over all latent points.
 
     .. math:: \tfrac12 \sum_{nq} (\mu_{nq}^2 + S_{nq} - \ln S_{nq} - 1)
@@ -52,10 +53,10 @@ def kl_divergence(latent_mean, latent_variance):
     0.5
     """
     mu, S = latent_mean, latent_variance
-    return float(0.5 * np.sum(mu**2 + S - np.log(S) - 1.0))                      # (12.4)
+    return float(0.5 * np.sum(mu**2 + S - np.log(S) - 1.0))  # (12.4)
 
 
-def inducing_factor(K, jitter=JITTER):
+def inducing_factor(K, jitter=JITTER) -> tuple[np.ndarray, float]:
     """Cholesky factor of K_MM, its diagonal raised by `jitter` of its mean (more if need be): L and the share added.
 
     Notes
@@ -69,12 +70,12 @@ def inducing_factor(K, jitter=JITTER):
     (0.0001, True)
     """
     more = [j for j in (1e-10, 1e-8, 1e-6, 1e-4, 1e-2) if j > 2 * jitter]
-    L, added = cholesky_with_jitter(K, (jitter, *more))                          # (12.21)
+    L, added = cholesky_with_jitter(K, (jitter, *more))  # (12.21)
     return L, float(added / np.mean(np.diag(K)))
 
 
-def factorise(L, Psi2, Psi1_Y, beta):
-    r"""The factors of the bound for outputs that were observed at the same points.
+def factorise(L, Psi2, Psi1_Y, beta) -> Factors:
+    r"""The `Factors` of the bound for outputs that were observed at the same points.
 
     .. math:: A = \beta L^{-1} \Psi_2 L^{-\top}, \quad L_B L_B^\top = I + A, \quad R = L_B^{-1} L^{-1}, \quad
               c = \beta R \Psi_1^\top Y
@@ -89,10 +90,6 @@ def factorise(L, Psi2, Psi1_Y, beta):
     beta : float
         Noise precision.
 
-    Returns
-    -------
-    Factors
-
     Notes
     -----
     Costs O(M^3 + M^2 D). Chapter 12, equation (12.21).
@@ -103,11 +100,11 @@ def factorise(L, Psi2, Psi1_Y, beta):
     array([[1.]])
     """
     M = len(L)
-    A = beta * _solve(L, _solve(L, Psi2).T)                                      # (12.21)
+    A = beta * _solve(L, _solve(L, Psi2).T)  # (12.21)
     A = 0.5 * (A + A.T)
     L_B, _ = cholesky_with_jitter(np.eye(M) + A)
     R = _solve(L_B, _solve(L, np.eye(M)))
-    return Factors(L, A, L_B, R, beta * R @ Psi1_Y, float(beta))                 # (12.21)
+    return Factors(L, A, L_B, R, beta * R @ Psi1_Y, float(beta))  # (12.21)
 
 
 def _solve(L, B):
@@ -115,8 +112,8 @@ def _solve(L, B):
     return lapack.dtrtrs(L, B, lower=True)[0]
 
 
-def output_terms(factors, n_observed, n_outputs, squared_norm, psi0):
-    r"""The part of the bound that a group of outputs contributes, split into its fit and its trace.
+def output_terms(factors, n_observed, n_outputs, squared_norm, psi0) -> tuple[float, float]:
+    r"""The part of the ELBO that a group of outputs contributes, split into its fit and its trace.
 
     .. math:: -\tfrac{ND}2 \ln \tfrac{2\pi}{\beta} - D \textstyle\sum_i \ln (L_B)_{ii} - \tfrac\beta2 \|Y\|^2
               + \tfrac12 \|c\|^2 \qquad \text{and} \qquad \tfrac D2 (\beta \psi_0 - \mathrm{tr} A)
@@ -150,8 +147,8 @@ def output_terms(factors, n_observed, n_outputs, squared_norm, psi0):
     _, A, L_B, _, c, beta = factors
     N, D = n_observed, n_outputs
     fit = 0.5 * (N * D * np.log(beta / (2 * np.pi)) - beta * squared_norm + np.sum(c**2))
-    fit -= D * np.sum(np.log(np.diag(L_B)))                                      # (12.22)
-    return fit, 0.5 * D * (beta * psi0 - np.trace(A))                            # (12.22)
+    fit -= D * np.sum(np.log(np.diag(L_B)))  # (12.22)
+    return fit, 0.5 * D * (beta * psi0 - np.trace(A))  # (12.22)
 
 
 class OutputGradients(NamedTuple):
@@ -164,7 +161,7 @@ class OutputGradients(NamedTuple):
     beta: float
 
 
-def output_gradients(factors, n_observed, n_outputs, squared_norm, psi0):
+def output_gradients(factors, n_observed, n_outputs, squared_norm, psi0) -> OutputGradients:
     r"""Gradients of a group's part of the bound in everything that it is made of.
 
     .. math:: \frac{\partial F}{\partial \Psi_2} = \tfrac{\beta D}2 R^\top V - \tfrac{\beta^3}2 B B^\top, \quad
@@ -182,20 +179,36 @@ def output_gradients(factors, n_observed, n_outputs, squared_norm, psi0):
     >>> output_gradients(f, 1, 1, 0.0, 1.0).Psi2                                 # (1 - 1/2) / 2
     array([[0.25]])
     """
-    L, A, L_B, R, c, beta = factors
+    L, A, _, R, c, beta = factors
     N, D = n_observed, n_outputs
-    half = _solve(L_B, A)                                                        # L_B^-1 A
-    V = lapack.dtrtrs(L, half.T, lower=True, trans=1)[0].T                       # (12.24)  L_B^-1 A L^-1
-    beta_B = R.T @ c                                                             # (12.23)  beta P^-1 Psi1' Y  (M, D)
-    d_Psi2 = 0.5 * beta * (D * R.T @ V - beta_B @ beta_B.T)                      # (12.24)
-    d_K = -0.5 * (D * V.T @ V + beta_B @ beta_B.T)                               # (12.24)
-    Psi2_B = L @ (A @ (L.T @ beta_B)) / beta                                     # Psi2 beta B
+    half, V = _halves(factors)  # (12.24)  L_B^-1 A, L_B^-1 A L^-1
+    beta_B = R.T @ c  # (12.23)  beta P^-1 Psi1' Y  (M, D)
+    d_Psi2 = 0.5 * beta * (D * R.T @ V - beta_B @ beta_B.T)  # (12.24)
+    d_K = -0.5 * (D * V.T @ V + beta_B @ beta_B.T)  # (12.24)
+    Psi2_B = L @ (A @ (L.T @ beta_B)) / beta  # Psi2 beta B
     d_beta = 0.5 * (N * D / beta - squared_norm - D * psi0 + D * np.sum(half**2) / beta)
-    d_beta += np.sum(c**2) / beta - 0.5 * np.sum(beta_B * Psi2_B)                # (12.25)
+    d_beta += np.sum(c**2) / beta - 0.5 * np.sum(beta_B * Psi2_B)  # (12.25)
     return OutputGradients(-0.5 * beta * D, beta * beta_B, 0.5 * (d_Psi2 + d_Psi2.T), d_K, float(d_beta))
 
 
-def inducing_posterior(factors):
+def _halves(factors):
+    """L_B^-1 A and V = L_B^-1 A L^-1."""
+    half = _solve(factors.L_B, factors.A)
+    return half, lapack.dtrtrs(factors.L, half.T, lower=True, trans=1)[0].T
+
+
+def inverse_difference(factors) -> np.ndarray:
+    """K^-1 - P^-1, what the data have told about the map, formed as the product R'V, which keeps its digits, (13.2).
+
+    Examples
+    --------
+    >>> inverse_difference(factorise(np.eye(1), np.array([[1.0]]), np.array([[3.0]]), 1.0))          # 1 - 1/2
+    array([[0.5]])
+    """
+    return factors.R.T @ _halves(factors)[1]  # (13.2)
+
+
+def inducing_posterior(factors) -> tuple[np.ndarray, np.ndarray]:
     r"""The optimal phi(u): the mean for each output and the covariance that they share.
 
     .. math:: \phi(u_d) = N(\beta K P^{-1} \Psi_1^\top y_d,\ K P^{-1} K), \qquad P = K + \beta \Psi_2
@@ -216,5 +229,5 @@ def inducing_posterior(factors):
     (array([[1.5]]), array([[0.5]]))
     """
     L, _, L_B, _, c, _ = factors
-    half = _solve(L_B, L.T).T                                                    # L L_B^-T
-    return half @ c, half @ half.T                                               # (12.10)
+    half = _solve(L_B, L.T).T  # L L_B^-T
+    return half @ c, half @ half.T  # (12.10)

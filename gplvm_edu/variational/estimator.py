@@ -1,22 +1,30 @@
 """`BayesianGPLVM`: the Gaussian process latent variable model with its latent points integrated out."""
-from typing import NamedTuple
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ..base import DensityModel, IterativeFit, check_components
-from ..gplvm.estimator import initial_positions
+from .. import checks, starts
+from ..base import IterativeFit, MapModel
 from ..kernels import RBF, Kernel, Linear, White
+from ..linalg import fill_with_means
+from ..optimise import METHODS
 from .bound import JITTER
-from .objective import Outputs, Parameters, State, evaluate_bound, group_outputs, variational_iterates
-from .psi import PsiStatistics, check_kernel, split_noise
+from .density import ratio_of_bounds
+from .inducing_map import make_map, predict_moments
+from .latent_posterior import LatentPosterior, find_latent_posterior
+from .objective import Parameters, VariationalState, bound_and_gradients, group_outputs, variational_iterates
+from .psi import check_kernel, split_noise
 
-NOISE_FLOOR = 1e-8                  # of the variance of Y
-ACTIVE = 0.01                       # a dimension counts when its weight is above this share of the largest
+NOISE_FLOOR = 1e-8  # of the variance of Y
+ACTIVE = 0.01  # a dimension counts when its weight is above this share of the largest
 LATENTS = ("gaussian", "point")
+DENSITIES = ("ratio", "frozen")
 
 
-def initial_kernel(kernel, variance, n_components):
+def initial_kernel(kernel, variance, n_components) -> tuple[Kernel, float]:
     """The kernel that a fit starts with, a weight for each dimension, and the noise variance, (12.28).
 
     None means an RBF of the data's variance with all length scales at 1, and a hundredth of noise. A single inverse
@@ -31,13 +39,13 @@ def initial_kernel(kernel, variance, n_components):
     smooth, noise = split_noise(RBF(variance, 1.0) if kernel is None else kernel)
     for part in getattr(smooth, "parts", [smooth]):
         if isinstance(part, RBF) and np.ndim(part.inverse_width) == 0:
-            part.inverse_width = np.full(q, part.inverse_width)                  # (12.28)
+            part.inverse_width = np.full(q, part.inverse_width)  # (12.28)
         if isinstance(part, Linear) and np.ndim(part.variance) == 0:
             part.variance = np.full(q, part.variance)
-    return smooth, noise if noise > 0 else 0.01 * variance                       # (12.28)
+    return smooth, noise if noise > 0 else 0.01 * variance  # (12.28)
 
 
-def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state):
+def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state=None) -> np.ndarray:
     """Where the inducing points start: at random latent means; for a Linear kernel at the axes, (12.28).
 
     Planes through the origin are fixed by q values of theirs, so a Linear kernel takes q inducing points (and one more
@@ -46,7 +54,7 @@ def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state):
     Examples
     --------
     >>> from gplvm_edu.kernels import Bias
-    >>> initial_inducing_inputs(np.zeros((9, 2)), 5, Linear() + Bias(), np.random.RandomState(0))
+    >>> initial_inducing_inputs(np.zeros((9, 2)), 5, Linear() + Bias(), random_state=0)
     array([[1., 0.],
            [0., 1.],
            [0., 0.]])
@@ -54,70 +62,8 @@ def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state):
     N, q = latent_mean.shape
     parts = getattr(kernel, "parts", [kernel])
     if isinstance(parts[0], Linear):
-        return np.vstack([np.eye(q), np.zeros((int(len(parts) > 1), q))])             # (12.28)
-    return latent_mean[random_state.permutation(N)[:n_inducing]].copy()          # (12.28)
-
-
-def relevance_weights(kernel, n_components):
-    """The ARD weight of each latent dimension: inverse widths of an RBF, variances of a Linear kernel, (12.29).
-
-    A kernel that treats all dimensions alike gives each the weight 1.
-
-    Examples
-    --------
-    >>> relevance_weights(RBF(1.0, [4.0, 0.01]), 2)
-    array([4.  , 0.01])
-    """
-    shape = getattr(kernel, "parts", [kernel])[0]
-    weights = shape.variance if isinstance(shape, Linear) else getattr(shape, "inverse_width", 1.0)
-    return np.broadcast_to(weights, n_components).copy()                         # (12.29)
-
-
-class OutputGroup(NamedTuple):
-    """Outputs observed at the same training points: their columns, Psi1' Y (M, D), Psi2, and the factors."""
-
-    columns: np.ndarray
-    Psi1_Y: np.ndarray
-    Psi2: np.ndarray
-    factors: tuple
-
-
-class Posterior(NamedTuple):
-    """What a fitted model knows, in the units of the centred data: all that prediction needs.
-
-    kernel (without White), beta, Z (M, q), L (factor of K_MM with its jitter), jitter (the share added), q(X) as
-    latent_mean and latent_variance (None for points), psi statistics of the training points, groups of outputs.
-    """
-
-    kernel: Kernel
-    beta: float
-    Z: np.ndarray
-    L: np.ndarray
-    jitter: float
-    latent_mean: np.ndarray
-    latent_variance: np.ndarray
-    psi: PsiStatistics
-    groups: list
-
-
-def posterior_of(Y, parameters, jitter=JITTER):
-    """The posterior of given parameters for centred data Y (NaN is a gap), ready for prediction, equation (12.21).
-
-    Examples
-    --------
-    >>> Y, X = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]])
-    >>> posterior_of(Y, Parameters(X, None, X, RBF(), 0.1)).groups[0].Psi1_Y.round(4)
-    array([[ 0.8647],
-           [-0.8647]])
-    """
-    observed = group_outputs(Y)
-    if Y.shape[1] != observed.Y.shape[1]:                                        # prediction wants every column itself
-        observed = Outputs(Y, [np.arange(Y.shape[1])], None, [Y.shape[1]], observed.squared_norm)
-    _, psi, factors, share = evaluate_bound(observed, parameters, jitter)        # (12.21)
-    groups = [OutputGroup(columns, psi.Psi1.T @ observed.Y[:, columns], psi.Psi2[g], factors[g])
-              for g, columns in enumerate(observed.columns)]
-    mu, S, Z, kernel, noise = parameters
-    return Posterior(kernel, 1.0 / noise, Z, factors[0].L, share, mu, S, psi._replace(pull_back=None), groups)
+        return np.vstack([np.eye(q), np.zeros((int(len(parts) > 1), q))])  # (12.28)
+    return latent_mean[checks.random_state(random_state).permutation(N)[:n_inducing]].copy()  # (12.28)
 
 
 def _rescale(parameters, unit):
@@ -125,8 +71,10 @@ def _rescale(parameters, unit):
     return parameters._replace(kernel=unit**2 * parameters.kernel, noise_variance=unit**2 * parameters.noise_variance)
 
 
-class BayesianGPLVM(IterativeFit, DensityModel):
+class BayesianGPLVM(IterativeFit, MapModel):
     """Bayesian GP-LVM: both the map and the latent points are integrated out, the latter by a variational bound.
+
+    The objective is the evidence lower bound (ELBO) of Titsias and Lawrence (2010).
 
     Parameters
     ----------
@@ -143,35 +91,32 @@ class BayesianGPLVM(IterativeFit, DensityModel):
         "point": latent points are optimised, not integrated out; any kernel will do.
     initial_variance : float
         Of each latent point at the start.
-    optimizer : "l-bfgs" or "scg"
+    optimiser : "l-bfgs" or "scg"
     max_iter : int
     tol : float
         Stop when no entry of the gradient exceeds it.
     jitter : float
         Share of the mean diagonal of K_MM that is added to it.
-    random_state : int, RandomState or None
+    random_state : None, int, RandomState or Generator
 
     Attributes
     ----------
     latent_mean_, latent_variance_ : ndarray (N, q)
         q(X). `embedding_` is the mean.
-    bound_ : float
-    bound_terms_ : BoundTerms
-        The bound's parts: fit - trace - kl.
+    bound_ : float; bound_terms_ : BoundTerms
+        The evidence lower bound, and its parts: fit - trace - kl.
     kernel_ : Kernel
         With White, the noise.
     inducing_inputs_ : ndarray (M, q); n_inducing_ : int
     noise_variance_ : float
-    relevance_ : ndarray (q,)
-        ARD weights.
-    active_dims_ : ndarray
-        Dimensions with more than a hundredth of the largest weight, the largest first.
+    relevance_ : ndarray (q,); active_dims_ : ndarray
+        ARD weights, and the dimensions with more than a hundredth of the largest, the largest first.
     mean_ : ndarray (D,)
-    posterior_ : Posterior
-        What prediction needs (chapter 13).
+    map_ : InducingMap
+        The map to the data, with q(X) (chapter 13).
     history_ : ndarray
         The bound of each iterate, the start included.
-    n_iter_, n_evaluations_ : int
+    n_iter_, n_evaluations_ : int; converged_ : bool
     jitter_ : float
         The share that was needed.
 
@@ -185,128 +130,164 @@ class BayesianGPLVM(IterativeFit, DensityModel):
     """
 
     allows_missing = True
-    failing_checks = {name: "a training row's q(x) was climbed together with all others and the kernel, a new row's "
-                            "alone: fit_transform and transform are different problems (chapter 13)"
-                      for name in ("check_transformer_general", "check_transformer_data_not_an_array")}
+    failing_checks = {
+        name: "a training row's q(x) was found together with all others and the kernel, a new row's "
+        "alone: fit_transform and transform are different problems (chapter 13)"
+        for name in ("check_transformer_general", "check_transformer_data_not_an_array")
+    }
 
-    def __init__(self, n_components=10, n_inducing=50, kernel=None, init="pca", latent="gaussian", initial_variance=0.1,
-                 optimizer="l-bfgs", max_iter=1000, tol=1e-3, jitter=JITTER, random_state=None):
+    def __init__(
+        self,
+        n_components: int = 10,
+        n_inducing: int = 50,
+        kernel: Kernel | None = None,
+        init: str | np.ndarray = "pca",
+        latent: str = "gaussian",
+        initial_variance: float = 0.1,
+        optimiser: str = "l-bfgs",
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        jitter: float = JITTER,
+        random_state: checks.Seed = None,
+    ):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.kernel = kernel
         self.init = init
         self.latent = latent
         self.initial_variance = initial_variance
-        self.optimizer = optimizer
+        self.optimiser = optimiser
         self.max_iter = max_iter
         self.tol = tol
         self.jitter = jitter
         self.random_state = random_state
 
-    def iterates(self, Y):
+    def iterates(self, Y) -> Iterator[VariationalState]:
         """Prepare the fit and yield its states, in the units of Y; `fit` exhausts this, a widget pauses it."""
         Y = self.check_data(Y)
-        self._check_parameters(Y)
-        self.mean_, self._Y, start = self._start(Y)
-        self._unit = 1.0 if not self._Y[~np.isnan(self._Y)].any() else float(np.nanstd(self._Y))
-        outputs, shift = group_outputs(self._Y / self._unit), float(np.sum(~np.isnan(Y)) * np.log(self._unit))
-        for state in variational_iterates(outputs, _rescale(start, 1.0 / self._unit), self.optimizer, self.max_iter,
-                                          self.tol, self.jitter, NOISE_FLOOR):
+        self.check_parameters(Y)
+        filled, self.mean_ = fill_with_means(Y)
+        self.rows_, centred = Y.copy(), Y - self.mean_
+        start = self.start_parameters(filled, centred)
+        unit = float(np.nanstd(centred)) if filled.any() else 1.0
+        outputs, shift = group_outputs(centred / unit), float(np.sum(~np.isnan(Y)) * np.log(unit))
+        bound = partial(bound_and_gradients, outputs, jitter=self.jitter)
+        for state in variational_iterates(
+            bound, _rescale(start, 1.0 / unit), self.optimiser, self.max_iter, self.tol, NOISE_FLOOR
+        ):
             terms = state.terms._replace(fit=state.terms.fit - shift)
-            yield State(_rescale(state.parameters, self._unit), terms, state.n_evaluations)
+            yield state._replace(parameters=_rescale(state.parameters, unit), terms=terms)
 
-    def _start(self, Y):
-        """Column means, centred data, and the parameters that a fit starts from."""
-        mean = np.nanmean(Y, axis=0)
-        Yc = Y - mean
-        filled = np.where(np.isnan(Yc), 0.0, Yc)
-        variance = np.nanvar(Yc) if filled.any() else 1.0
-        rng, q = check_random_state(self.random_state), self.n_components
-        X = initial_positions(filled, q, self.init, rng)
-        kernel, noise = initial_kernel(self.kernel, variance, q)
-        kernel.diag(X[:1])                                   # as many weights as dimensions, or a clear error
+    def start_parameters(self, filled, centred) -> Parameters:
+        """The parameters that a fit starts from; the data with zeros in the gaps and with NaN, both centred."""
+        rng, q = checks.random_state(self.random_state), self.n_components
+        X = starts.initial_positions(filled, q, self.init, rng)
+        kernel, noise = initial_kernel(self.kernel, np.nanvar(centred) if filled.any() else 1.0, q)
+        kernel.diag(X[:1])  # as many weights as dimensions, or a clear error
         if self.latent == "gaussian":
             check_kernel(kernel)
-        Z = initial_inducing_inputs(X, min(self.n_inducing, len(Y)), kernel, rng)
+        Z = initial_inducing_inputs(X, min(self.n_inducing, len(X)), kernel, rng)
         S = np.full(X.shape, float(self.initial_variance)) if self.latent == "gaussian" else None
-        unseen = np.isnan(Y).all(axis=1)
+        unseen = np.isnan(centred).all(axis=1)
         if S is not None and unseen.any():
-            X[unseen], S[unseen] = 0.0, 1.0                  # nothing observed: q(x) is the prior, and stays there
-        return mean, Yc, Parameters(X, S, Z, kernel, noise)
+            X[unseen], S[unseen] = 0.0, 1.0  # nothing observed: q(x) is the prior, and stays there
+        return Parameters(X, S, Z, kernel, noise)
 
-    def set_state(self, state, history=()):
+    def set_state(self, state) -> Self:
         """Make the estimator that of one iterate."""
-        mu, S, Z, kernel, noise = state.parameters
+        self.bound_terms_, self.bound_ = state.terms, float(state.value)
+        self.n_evaluations_ = state.n_evaluations
+        return self.set_parameters(state.parameters)
+
+    def set_parameters(self, parameters) -> Self:
+        """Make the estimator that of some parameters, for the data that it was fitted to; phi(u) follows, (12.10)."""
+        mu, S, noise = parameters.latent_mean, parameters.latent_variance, parameters.noise_variance
         self.embedding_ = self.latent_mean_ = mu
         self.latent_variance_ = np.zeros_like(mu) if S is None else S
-        self.inducing_inputs_, self.n_inducing_ = Z, len(Z)
-        self.kernel_, self.noise_variance_ = kernel + White(noise), noise
-        self.bound_terms_, self.bound_ = state.terms, float(state.value)
-        self.posterior_ = posterior_of(self._Y, state.parameters, self.jitter)
-        self.jitter_ = self.posterior_.jitter
-        self.history_, self.n_iter_ = np.array(history), max(len(history) - 1, 1)
-        self.n_evaluations_ = state.n_evaluations
+        self.inducing_inputs_, self.n_inducing_ = parameters.inducing_inputs, len(parameters.inducing_inputs)
+        self.kernel_, self.noise_variance_ = parameters.kernel + White(noise), noise
+        self.map_ = make_map(self.rows_ - self.mean_, parameters, self.jitter, self.mean_)  # (12.10)
+        self.jitter_ = self.map_.jitter
         return self
 
     @property
-    def relevance_(self):
-        """ARD weights, one for each latent dimension; (q,)."""
-        return relevance_weights(split_noise(self.kernel_)[0], self.latent_mean_.shape[1])
+    def relevance_(self) -> np.ndarray:
+        """ARD weights (q,): inverse widths of an RBF, variances of a Linear kernel, 1 where all are alike, (12.29)."""
+        shape = getattr(self.map_.kernel, "parts", [self.map_.kernel])[0]
+        weights = shape.variance if isinstance(shape, Linear) else getattr(shape, "inverse_width", 1.0)
+        return np.broadcast_to(weights, self.embedding_.shape[1]).copy()  # (12.29)
 
     @property
-    def active_dims_(self):
+    def active_dims_(self) -> np.ndarray:
         """Latent dimensions with more than a hundredth of the largest weight, the largest first."""
         weights = self.relevance_
         order = np.argsort(-weights, kind="stable")
         return order[weights[order] > ACTIVE * weights.max()]
 
-    # --- new rows, by the functions of chapter 13 -------------------------------------------------------------
-    def latent_posterior(self, Y, n_starts=5):
-        """q(x*) of new rows, NaN where not observed: `LatentPosterior` with mean, variance (n, q) and bound (n,)."""
-        from ..prediction import latent_posterior
-        return latent_posterior(self, Y, n_starts)
+    def fitted_values(self) -> np.ndarray:
+        """Expected data at the training points under q(X), (N, D), equation (13.4)."""
+        found = predict_moments(self.map_, self.map_.latent_mean, self.map_.latent_variance)
+        return found.mean + self.mean_  # (13.4)
 
-    def transform(self, Y):
+    # --- new rows (chapter 13) ----------------------------------------------------------------------------------
+    def latent_posterior(self, Y, n_starts=5, max_iter=200, tol=1e-5) -> LatentPosterior:
+        """`LatentPosterior` of new rows (n, D) in the units of the data, NaN where not observed, equation (13.12).
+
+        The other arguments are those of `find_latent_posterior`; `tol` is its tolerance.
+        """
+        Y, n_starts = self.check_rows(Y) - self.mean_, checks.whole_number("n_starts", n_starts)
+        return find_latent_posterior(self.map_, Y, self.rows_ - self.mean_, n_starts, max_iter, tol)  # (13.12)
+
+    def transform(self, Y, n_starts=5) -> np.ndarray:
         """Means of the latent posteriors of new rows, (n, q)."""
-        from ..prediction import latent_posterior
-        return latent_posterior(self, Y, tolerance=1e-9).mean
+        return self.latent_posterior(Y, n_starts, tol=1e-9).mean
 
-    def inverse_transform(self, X, return_std=False):
-        """Expected data at latent points, (n, D); optionally the deviation of the noise-free map, (n, D)."""
-        from ..prediction import predict
-        mean, variance = predict(self, self.check_latent(X))
-        return (mean, np.sqrt(variance)) if return_std else mean
+    def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
+        """What rows with gaps say: q(x*) as mean and variance (n, q), and mean and variance of f, (n, D), (13.4)."""
+        found = self.latent_posterior(Y, n_starts)
+        moments = predict_moments(self.map_, found.mean, self.variance_of(found))  # (13.4)
+        return found.mean, found.variance, moments.mean + self.mean_, moments.variance
 
-    def reconstruct(self, Y, noise=False, n_starts=5):
-        """New rows, gaps filled and noise removed: `Reconstruction` with mean, std, latent_mean, latent_variance."""
-        from ..prediction import reconstruct
-        return reconstruct(self, Y, noise, n_starts)
+    def variance_of(self, found) -> np.ndarray | None:
+        """The variance of a latent posterior, or None where the model has points."""
+        return found.variance if self.map_.latent_variance is not None else None
 
-    def log_density(self, Y, method="ratio", n_starts=5):
-        """Log density of the observed entries of new rows, (n,): "ratio" of bounds, or with phi(u) "frozen"."""
-        from ..prediction import log_density
-        return log_density(self, Y, method, n_starts)
+    def log_density(self, Y, method="ratio", n_starts=5, max_iter=200, tol=1e-5) -> np.ndarray:
+        """Log density of the observed entries of new rows, (n,), as far as the bounds can tell.
 
-    def score_samples(self, Y):
+        Parameters
+        ----------
+        Y : array (n, D)
+        method : "ratio" or "frozen"
+            The ratio of bounds (13.13), or the bound with phi(u) frozen (13.8). The second is smaller, and a true lower
+            bound of a normalised density.
+        n_starts, max_iter, tol : as for `latent_posterior`
+
+        Notes
+        -----
+        q(x*) is found with phi(u) frozen; the ratio is then evaluated exactly, once. Chapter 13, equation (13.17).
+        """
+        checks.choice("method", method, DENSITIES, 'Chapter 13, "How likely is it?", compares them.')
+        found = self.latent_posterior(Y, n_starts, max_iter, tol)
+        if method == "frozen":
+            return found.bound  # (13.8)
+        Y = self.check_rows(Y) - self.mean_
+        return ratio_of_bounds(self.map_, Y, found.mean, self.variance_of(found))[0]  # (13.17)
+
+    def score_samples(self, Y, n_starts=5) -> np.ndarray:
         """Log density of new rows by the ratio of bounds, (n,); `score` is their mean."""
-        return self.log_density(Y)
+        return self.log_density(Y, n_starts=n_starts)
 
-    def _check_parameters(self, Y):
+    def check_parameters(self, Y) -> None:
+        """Every constructor argument, before any work."""
         N, D = Y.shape
-        check_components(self.n_components, N, D, np.inf, "")
-        empty = np.isnan(Y).all(axis=0)
-        if empty.any():
-            raise ValueError(f"Column {np.flatnonzero(empty)[0]} of Y has no observed value (all NaN): nothing can be "
-                             "learnt about it. Drop the column.")
-        if self.latent not in LATENTS:
-            raise ValueError(f"latent must be \"gaussian\" (integrated out) or \"point\" (optimised), got "
-                             f"{self.latent!r}.")
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels (such as RBF() or Linear()) or None, got "
-                             f"{self.kernel!r}.")
-        if not isinstance(self.n_inducing, (int, np.integer)) or self.n_inducing < 1:
-            raise ValueError(f"n_inducing must be a whole number of at least 1, got {self.n_inducing!r}.")
-        for name in ("initial_variance", "jitter"):
-            value = getattr(self, name)
-            if not (np.isscalar(value) and np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+        checks.components(self.n_components, N, D, np.inf, "")
+        checks.observed_columns(Y)
+        checks.choice("latent", self.latent, LATENTS, "Latent points are integrated out, or optimised.")
+        checks.choice("optimiser", self.optimiser, METHODS)
+        checks.kernel(self.kernel, "RBF() or Linear()")
+        checks.whole_number("n_inducing", self.n_inducing)
+        checks.whole_number("max_iter", self.max_iter, at_least=0)
+        checks.number("tol", self.tol, at_least=0)
+        checks.positive("initial_variance", self.initial_variance)
+        checks.positive("jitter", self.jitter)

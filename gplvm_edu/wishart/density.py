@@ -2,17 +2,19 @@
 
 With fewer degrees of freedom than points the matrix is singular, and so is its distribution; both cases are here.
 """
+
 import numpy as np
 from scipy import linalg
 from scipy.special import multigammaln
 
+from .. import checks
 from ..linalg import log_determinant, solve_cholesky
 
-RANK_TOLERANCE = 1e-10      # an eigenvalue below this share of the largest counts as zero
+RANK_TOLERANCE = 1e-10  # an eigenvalue below this share of the largest counts as zero
 
 
-def sample_features(scale, degrees_of_freedom, random_state=None):
-    r"""Draw r independent feature dimensions, each a Gaussian over all N points.
+def sample_features(scale, degrees_of_freedom, random_state=None) -> np.ndarray:
+    r"""Draw r independent feature dimensions (N, r), each a Gaussian over all N points.
 
     .. math:: F = [g_1, \dots, g_r], \qquad g_j \sim N(0, \Sigma)
 
@@ -22,11 +24,7 @@ def sample_features(scale, degrees_of_freedom, random_state=None):
         Sigma, positive semi-definite: the covariance of one feature over the points.
     degrees_of_freedom : int
         r, the number of features.
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    F : ndarray (N, r)
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -38,28 +36,21 @@ def sample_features(scale, degrees_of_freedom, random_state=None):
     (3, 5)
     """
     Sigma, r = scale, degrees_of_freedom
-    rng = np.random.default_rng(random_state)
+    rng = checks.generator(random_state)
     lam, U = linalg.eigh(Sigma)
-    root = U * np.sqrt(np.maximum(lam, 0.0)) @ U.T          # the symmetric root: no sign of an eigenvector enters
-    return root @ rng.standard_normal((len(Sigma), r))                           # (4.2)  (N, r)
+    root = U * np.sqrt(np.maximum(lam, 0.0)) @ U.T  # the symmetric root: no sign of an eigenvector enters
+    return root @ rng.standard_normal((len(Sigma), r))  # (4.2)  (N, r)
 
 
-def sample_wishart(scale, degrees_of_freedom, n_samples=1, random_state=None):
-    r"""Draw kernel matrices from the Wishart distribution, singular when r < N.
+def sample_wishart(scale, degrees_of_freedom, n_samples=1, random_state=None) -> np.ndarray:
+    r"""Draw kernel matrices (n_samples, N, N) of mean r Sigma from the Wishart distribution, singular when r < N.
 
     .. math:: K = F F^\top = \sum_{j=1}^{r} g_j g_j^\top \sim W_N(r, \Sigma)
 
     Parameters
     ----------
-    scale : ndarray (N, N)
-    degrees_of_freedom : int
+    scale, degrees_of_freedom, random_state : as in `sample_features`
     n_samples : int
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    K : ndarray (n_samples, N, N)
-        Of mean r Sigma.
 
     Notes
     -----
@@ -73,11 +64,11 @@ def sample_wishart(scale, degrees_of_freedom, n_samples=1, random_state=None):
     """
     r, N = degrees_of_freedom, len(scale)
     F = sample_features(scale, n_samples * r, random_state).reshape(N, n_samples, r).transpose(1, 0, 2)
-    return F @ F.transpose(0, 2, 1)                                              # (4.3)  (n_samples, N, N)
+    return F @ F.transpose(0, 2, 1)  # (4.3)  (n_samples, N, N)
 
 
-def features_from_kernel(K, degrees_of_freedom, random_state=None):
-    r"""Features that have K as their kernel matrix: a root of K, turned at random.
+def features_from_kernel(K, degrees_of_freedom, random_state=None) -> np.ndarray:
+    r"""Features (N, r) that have K as their kernel matrix: a root of K, turned at random.
 
     .. math:: F = U \Lambda^{1/2} Q, \qquad Q Q^\top = I, \quad Q \text{ uniform}
 
@@ -89,11 +80,7 @@ def features_from_kernel(K, degrees_of_freedom, random_state=None):
     K : ndarray (N, N)
         Positive semi-definite, of rank min(r, N) at most.
     degrees_of_freedom : int
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    F : ndarray (N, r)
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -108,14 +95,14 @@ def features_from_kernel(K, degrees_of_freedom, random_state=None):
     """
     N, r = len(K), degrees_of_freedom
     k = min(N, r)
-    rng = np.random.default_rng(random_state)
+    rng = checks.generator(random_state)
     lam, U = linalg.eigh(K, subset_by_index=[N - k, N - 1])
     Q, R = linalg.qr(rng.standard_normal((r, k)), mode="economic")
-    Q = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).T                              # uniform, orthonormal rows  (k, r)
-    return U * np.sqrt(np.maximum(lam, 0.0)) @ Q                                 # (4.4)  (N, r)
+    Q = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).T  # uniform, orthonormal rows  (k, r)
+    return U * np.sqrt(np.maximum(lam, 0.0)) @ Q  # (4.4)  (N, r)
 
 
-def wishart_log_density(K, degrees_of_freedom, scale):
+def wishart_log_density(K, degrees_of_freedom, scale) -> float:
     r"""Log density of a kernel matrix under the Wishart distribution, ordinary or singular.
 
     .. math:: \ln p(K) = -\tfrac r2 \ln |\Sigma| + \tfrac{r-N-1}{2} \sum_{i \le k} \ln l_i
@@ -132,10 +119,6 @@ def wishart_log_density(K, degrees_of_freedom, scale):
         r; below N it must be a whole number.
     scale : ndarray (N, N)
         Sigma, positive definite.
-
-    Returns
-    -------
-    float
 
     Notes
     -----
@@ -157,21 +140,25 @@ def wishart_log_density(K, degrees_of_freedom, scale):
     L = linalg.cholesky(Sigma, lower=True)
     volume = 0.5 * (r - N - 1) * np.sum(np.log(l))
     fit = -0.5 * (r * log_determinant(L) + np.trace(solve_cholesky(L, K)))
-    ln_c = 0.5 * r * N * np.log(2.0) + multigammaln(0.5 * r, len(l))             # (4.5)
+    ln_c = 0.5 * r * N * np.log(2.0) + multigammaln(0.5 * r, len(l))  # (4.5)
     if r <= N - 1:
-        ln_c += 0.5 * r * (N - r) * np.log(np.pi)                                # (4.6)
+        ln_c += 0.5 * r * (N - r) * np.log(np.pi)  # (4.6)
     return float(volume + fit - ln_c)
 
 
 def _demand_rank(rank, r, N):
     """Raise a clear error unless a matrix of this rank can be a Wishart matrix with r degrees of freedom."""
-    if not (np.isscalar(r) and np.isreal(r) and np.isfinite(r) and r > 0) or (r <= N - 1 and r != int(r)):
-        raise ValueError(f"degrees_of_freedom must be a whole number from 1 to {N - 1}, or any number above {N - 1}; "
-                         f"got {r!r} (chapter 4, \"A density for a matrix\").")
+    is_number = bool(np.isscalar(r) and np.isreal(r))
+    if not (is_number and np.isfinite(r) and r > 0) or (r <= N - 1 and r != int(r)):
+        raise ValueError(
+            f"degrees_of_freedom must be a whole number from 1 to {N - 1}, or any number above {N - 1}; "
+            f'got {r!r} (chapter 4, "A density for a matrix").'
+        )
     expected = int(min(r, N)) if r <= N - 1 else N
     if rank != expected:
         raise ValueError(
             f"K is {N} x {N} of rank {rank}, but with degrees_of_freedom={r:g} a Wishart matrix has rank {expected} "
             "with probability one, so K has no density there. A centred kernel matrix is always singular: pass "
             "Q'KQ and Q'ΣQ with Q = scipy.linalg.helmert(N).T instead (chapter 4, \"A centred kernel is always "
-            "singular\").")
+            'singular").'
+        )

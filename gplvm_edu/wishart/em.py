@@ -1,24 +1,29 @@
 """EM for probabilistic kernel PCA: the features' weights are the missing data, the kernel matrix all one needs."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from .. import checks
+from ..linalg import column_signs
 from ..metrics import procrustes_distance, subspace_angle
-from .model import _value, maximum_likelihood
+from .model import log_likelihood, maximum_likelihood
 
 STARTS = ("random", "pca", "raw pca")
 
 
-class EMState(NamedTuple):
+class WishartState(NamedTuple):
     """One iterate: latent positions (N, q), noise variance, log likelihood for each feature."""
 
-    latent: np.ndarray
+    X: np.ndarray
     noise_variance: float
-    log_likelihood: float
+    value: float
+    stopped: str = ""  # on the last state of a fit: why it is the last
 
 
-def em_step(S, latent, noise_variance):
+def em_step(S, latent, noise_variance, product=None) -> tuple[np.ndarray, float]:
     r"""One E-step and one M-step, combined.
 
     .. math:: X^+ = S X (\sigma^2 I + M^{-1} X^\top S X)^{-1}, \qquad
@@ -30,6 +35,8 @@ def em_step(S, latent, noise_variance):
         HKH / N. With HKH in its place two factors N appear, as in the paper; to mix the two forms is an error.
     latent : ndarray (N, q)
     noise_variance : float
+    product : ndarray (N, q) or None
+        S X, where it is known already: it is all that costs.
 
     Returns
     -------
@@ -47,35 +54,22 @@ def em_step(S, latent, noise_variance):
     (array([1.7321, 0.    , 0.    ]), 1.0)
     """
     X, s2 = latent, noise_variance
-    SX = S @ X                                                                   # (N, q)
-    return _step(np.trace(S), X, SX, X.T @ SX, s2)
-
-
-def _step(trace_S, X, SX, XSX, s2):
-    """Equations (4.26) and (4.27) from S X and X'SX."""
     N, q = X.shape
+    SX = S @ X if product is None else product  # (N, q)
     M = X.T @ X + s2 * np.eye(q)
-    A = np.linalg.solve(M, XSX)                                                  # M^-1 X'SX  (q, q)
-    X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T                      # (4.26)  (N, q)
-    explained = np.sum(np.linalg.solve(M, SX.T) * X_new.T)                       # tr(S X M^-1 X+')
-    return X_new, float((trace_S - explained) / N)                               # (4.27)
+    A = np.linalg.solve(M, X.T @ SX)  # M^-1 X'SX  (q, q)
+    X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T  # (4.26)  (N, q)
+    explained = np.sum(np.linalg.solve(M, SX.T) * X_new.T)  # tr(S X M^-1 X+')
+    return X_new, float((np.trace(S) - explained) / N)  # (4.27)
 
 
-def em_iterates(S, latent, noise_variance, max_iter=1000):
-    """Generator of EM's states, the start included; the likelihood never falls.
+def em_iterates(S, latent, noise_variance, max_iter=1000) -> Iterator[WishartState]:
+    """Generator of EM's states (`WishartState`), the start included; the likelihood never falls.
 
     Parameters
     ----------
-    S : ndarray (N, N)
-    latent : ndarray (N, q)
-        Where to start.
-    noise_variance : float
-        The noise to start with.
+    S, latent, noise_variance : as in `em_step`, the last two to start with
     max_iter : int
-
-    Yields
-    ------
-    EMState
 
     Notes
     -----
@@ -84,21 +78,20 @@ def em_iterates(S, latent, noise_variance, max_iter=1000):
     Examples
     --------
     >>> S = np.diag([4.0, 1.0, 1.0, 0.5])
-    >>> values = [state.log_likelihood for state in em_iterates(S, np.ones((4, 1)), 1.0, max_iter=5)]
+    >>> values = [state.value for state in em_iterates(S, np.ones((4, 1)), 1.0, max_iter=5)]
     >>> len(values), bool(np.all(np.diff(values) > 0))
     (6, True)
     """
-    X, s2, trace_S = np.array(latent, float), float(noise_variance), np.trace(S)
+    X, s2 = np.array(latent, float), float(noise_variance)
     for iteration in range(max_iter + 1):
         SX = S @ X
-        XSX = X.T @ SX
-        yield EMState(X, s2, float(_value(trace_S, X, XSX, s2)))                 # (4.13)
+        yield WishartState(X, s2, log_likelihood(S, X, s2, SX))  # (4.13)
         if iteration < max_iter:
-            X, s2 = _step(trace_S, X, SX, XSX, s2)
+            X, s2 = em_step(S, X, s2, SX)  # (4.26), (4.27)
 
 
-def em_rates(eigenvalues, n_components):
-    r"""By which factors EM's two errors shrink in each step, once it is near the maximum.
+def em_rates(eigenvalues, n_components) -> tuple[float, float]:
+    r"""By which factors EM's two errors, of subspace and of length, shrink in each step near the maximum.
 
     .. math:: \rho_{\text{subspace}} = \frac{\lambda_{q+1}}{\lambda_q}, \qquad
               \rho_{\text{length}} = \max_{i \le q} \Big[ 1 - \frac{2 \sigma^2 (\lambda_i - \sigma^2)}{\lambda_i^2}
@@ -109,10 +102,6 @@ def em_rates(eigenvalues, n_components):
     eigenvalues : ndarray (N,)
         All eigenvalues of S, largest first.
     n_components : int
-
-    Returns
-    -------
-    subspace, length : float
 
     Notes
     -----
@@ -126,13 +115,13 @@ def em_rates(eigenvalues, n_components):
     (0.25, 0.7222)
     """
     lam, q = eigenvalues, n_components
-    s2 = np.sum(lam[q:]) / (len(lam) - q)                                        # (4.17)
-    lengths = 1.0 - 2.0 * s2 * (lam[:q] - s2) / lam[:q] ** 2                     # (4.30)  (q,)
-    return float(lam[q] / lam[q - 1]), float(np.max(lengths))                    # (4.29)
+    s2 = np.sum(lam[q:]) / (len(lam) - q)  # (4.17)
+    lengths = 1.0 - 2.0 * s2 * (lam[:q] - s2) / lam[:q] ** 2  # (4.30)  (q,)
+    return float(lam[q] / lam[q - 1]), float(np.max(lengths))  # (4.29)
 
 
-def start_positions(kind, S, n_components, Y=None, random_state=None):
-    r"""Where EM starts: Gaussian noise of the size of S, linear PCA scores over the root of N, or the raw scores.
+def start_positions(kind, S, n_components, Y=None, random_state=None) -> np.ndarray:
+    r"""Where EM starts, (N, q): Gaussian noise of the size of S, linear PCA scores over the root of N, or raw scores.
 
     .. math:: X(0) = \sqrt{\tfrac1N \mathrm{tr} S}\; Z, \qquad X(0) = U_q \mathrm{diag}(s_i) / \sqrt N,
               \qquad X(0) = U_q \mathrm{diag}(s_i)
@@ -144,11 +133,7 @@ def start_positions(kind, S, n_components, Y=None, random_state=None):
     n_components : int
     Y : ndarray (N, D)
         The data, for the two starts from linear PCA; s are the singular values of the centred data.
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    ndarray (N, q)
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -163,16 +148,18 @@ def start_positions(kind, S, n_components, Y=None, random_state=None):
     """
     N, q = len(S), n_components
     if kind == "random":
-        return np.sqrt(np.trace(S) / N) * np.random.default_rng(random_state).standard_normal((N, q))
+        return np.sqrt(np.trace(S) / N) * checks.generator(random_state).standard_normal((N, q))
     U, s, _ = linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
     if q > len(s):
-        raise ValueError(f"A start from linear PCA has {len(s)} columns at most for data with {Y.shape[1]} columns, "
-                         f"but n_components is {q}. Use a random start.")
-    scores = U[:, :q] * s[:q] * np.where(U[np.argmax(np.abs(U[:, :q]), axis=0), np.arange(q)] < 0, -1.0, 1.0)
-    return scores / np.sqrt(N) if kind == "pca" else scores                      # (4.31)
+        raise ValueError(
+            f"A start from linear PCA has {len(s)} columns at most for data with {Y.shape[1]} columns, "
+            f"but n_components is {q}. Use a random start."
+        )
+    scores = U[:, :q] * s[:q] * column_signs(U[:, :q])
+    return scores / np.sqrt(N) if kind == "pca" else scores  # (4.31)
 
 
-def em_progress(S, latent, noise_variance, iterations):
+def em_progress(S, latent, noise_variance, iterations) -> np.ndarray:
     r"""How far EM is from the closed form after so many steps: subspace, lengths, likelihood.
 
     .. math:: \theta_t = \angle(X(t), \hat X), \qquad
@@ -204,10 +191,10 @@ def em_progress(S, latent, noise_variance, iterations):
     (True, True)
     """
     X_hat, s2_hat = maximum_likelihood(S, latent.shape[1])
-    best = _value(np.trace(S), X_hat, X_hat.T @ S @ X_hat, s2_hat)
+    best = log_likelihood(S, X_hat, s2_hat)
     wanted, rows = set(iterations), []
-    for t, (X, _, value) in enumerate(em_iterates(S, latent, noise_variance, max(wanted))):
+    for t, state in enumerate(em_iterates(S, latent, noise_variance, max(wanted))):
         if t in wanted:
-            distance = procrustes_distance(X_hat, X, scaling=False)
-            rows.append((subspace_angle(X_hat, X), distance, best - value))      # (4.28)
+            distance = procrustes_distance(X_hat, state.X, scaling=False)
+            rows.append((subspace_angle(X_hat, state.X), distance, best - state.value))  # (4.28)
     return np.array(rows)

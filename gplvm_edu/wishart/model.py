@@ -3,16 +3,17 @@
 All that the data say enters through S = HKH / N, the centred kernel matrix over the number of points. Squared
 distances give the same S, so that probabilistic principal coordinate analysis is the same model.
 """
+
 import numpy as np
 from scipy import linalg
 
-from ..linalg import double_centre, log_determinant, solve_cholesky
+from ..linalg import double_centre, eigenpairs, log_determinant, solve_cholesky
 from .density import sample_wishart
 
-NO_NOISE = 1e-12            # a noise variance below this share of the largest eigenvalue is rounding
+NO_NOISE = 1e-12  # a noise variance below this share of the largest eigenvalue is rounding
 
 
-def kernel_covariance(K):
+def kernel_covariance(K) -> np.ndarray:
     r"""S, all that the model needs to know of a kernel matrix.
 
     .. math:: S = \tfrac1N H K H, \qquad H = I - \tfrac1N 1 1^\top
@@ -27,10 +28,10 @@ def kernel_covariance(K):
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return double_centre(K) / len(K)                                             # (4.13)
+    return double_centre(K) / len(K)  # (4.13)
 
 
-def distance_covariance(squared_distances):
+def distance_covariance(squared_distances) -> np.ndarray:
     r"""S from squared distances: the constants that distances can't know are killed by centring.
 
     .. math:: S = -\tfrac{1}{2N} H A H, \qquad a_{ij} = k_{ii} + k_{jj} - 2 k_{ij}
@@ -45,11 +46,11 @@ def distance_covariance(squared_distances):
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return -0.5 * double_centre(squared_distances) / len(squared_distances)      # (4.21)
+    return -0.5 * double_centre(squared_distances) / len(squared_distances)  # (4.21)
 
 
-def sample_kernel(latent, noise_variance, n_features, n_samples=1, random_state=None):
-    r"""Draw kernel matrices from the model, features integrated out.
+def sample_kernel(latent, noise_variance, n_features, n_samples=1, random_state=None) -> np.ndarray:
+    r"""Draw kernel matrices (n_samples, N, N) from the model, features integrated out.
 
     .. math:: K \sim W_N\big(r, \tfrac Nr C\big), \qquad C = X X^\top + \sigma^2 I
 
@@ -60,11 +61,7 @@ def sample_kernel(latent, noise_variance, n_features, n_samples=1, random_state=
     n_features : int
         r, how many features the kernel has: the fewer, the more K fluctuates about its mean N C.
     n_samples : int
-    random_state : int, numpy Generator or None
-
-    Returns
-    -------
-    K : ndarray (n_samples, N, N)
+    random_state : None, int, RandomState or Generator
 
     Notes
     -----
@@ -77,11 +74,11 @@ def sample_kernel(latent, noise_variance, n_features, n_samples=1, random_state=
     """
     X, r = latent, n_features
     N = len(X)
-    C = X @ X.T + noise_variance * np.eye(N)                                     # (4.9)  (N, N)
+    C = X @ X.T + noise_variance * np.eye(N)  # (4.9)  (N, N)
     return sample_wishart(N / r * C, r, n_samples, random_state)
 
 
-def log_likelihood(S, latent, noise_variance):
+def log_likelihood(S, latent, noise_variance, product=None) -> float:
     r"""Log likelihood of the latent positions for each feature dimension; the constant in r is left out.
 
     .. math:: \ell = L / r = -\tfrac12 \left[ \ln |C| + \mathrm{tr}(C^{-1} S) \right], \qquad
@@ -97,10 +94,8 @@ def log_likelihood(S, latent, noise_variance):
     latent : ndarray (N, q)
         X.
     noise_variance : float
-
-    Returns
-    -------
-    float
+    product : ndarray (N, q) or None
+        S X, where it is known already: it is all that costs.
 
     Notes
     -----
@@ -114,19 +109,15 @@ def log_likelihood(S, latent, noise_variance):
     -1.0
     """
     X, s2 = latent, noise_variance
-    return float(_value(np.trace(S), X, X.T @ S @ X, s2))
-
-
-def _value(trace_S, X, XSX, s2):
-    """Equation (4.13) from the small matrices X'X and X'SX."""
     N, q = X.shape
-    L = linalg.cholesky(X.T @ X + s2 * np.eye(q), lower=True)                    # M = X'X + s2 I  (q, q)
-    ln_det_C = (N - q) * np.log(s2) + log_determinant(L)                         # (4.14)
-    misfit = (trace_S - np.trace(solve_cholesky(L, XSX))) / s2                   # (4.14)  tr(C^-1 S)
-    return -0.5 * (ln_det_C + misfit)                                            # (4.13)
+    SX = S @ X if product is None else product  # (N, q)
+    L = linalg.cholesky(X.T @ X + s2 * np.eye(q), lower=True)  # M = X'X + s2 I  (q, q)
+    ln_det_C = (N - q) * np.log(s2) + log_determinant(L)  # (4.14)
+    misfit = (np.trace(S) - np.trace(solve_cholesky(L, X.T @ SX))) / s2  # (4.14)  tr(C^-1 S)
+    return float(-0.5 * (ln_det_C + misfit))  # (4.13)
 
 
-def maximum_likelihood(S, n_components, noise_variance=None):
+def maximum_likelihood(S, n_components, noise_variance=None) -> tuple[np.ndarray, float]:
     r"""The latent positions and the noise variance that maximise the likelihood.
 
     .. math:: \hat X = U_q (\Lambda_q - \hat\sigma^2 I_q)^{1/2}, \qquad
@@ -160,17 +151,15 @@ def maximum_likelihood(S, n_components, noise_variance=None):
     (array([1.7321, 0.    , 0.    ]), 1.0)
     """
     N, q, s2 = len(S), n_components, noise_variance
-    lam, U = linalg.eigh(S, subset_by_index=[N - q, N - 1])
-    lam, U = lam[::-1], U[:, ::-1]                                               # (q,), (N, q)
+    lam, U = eigenpairs(S, q)  # (q,), (N, q)
     if s2 is None:
-        s2 = (np.trace(S) - np.sum(lam)) / (N - q)                               # (4.17)
+        s2 = (np.trace(S) - np.sum(lam)) / (N - q)  # (4.17)
         s2 = 0.0 if s2 <= NO_NOISE * lam[0] else float(s2)
-    U = U * np.where(U[np.argmax(np.abs(U), axis=0), np.arange(q)] < 0, -1.0, 1.0)
-    return U * np.sqrt(np.maximum(lam - s2, 0.0)), s2                            # (4.16)
+    return U * np.sqrt(np.maximum(lam - s2, 0.0)), s2  # (4.16)
 
 
-def place_new_points(K_new, K, latent, noise_variance):
-    r"""Where points that were not in the kernel matrix belong, from their kernel values with those that were.
+def place_new_points(K_new, K, latent, noise_variance) -> np.ndarray:
+    r"""Where points that were not in the kernel matrix belong, (M, q), from their kernel values with those that were.
 
     .. math:: x_* = \tfrac1N X^\top C^{-1} \tilde k_*, \qquad
               \tilde k_* = H \big( k_* - \tfrac1N K 1 \big)
@@ -186,10 +175,6 @@ def place_new_points(K_new, K, latent, noise_variance):
     latent : ndarray (N, q)
     noise_variance : float
 
-    Returns
-    -------
-    ndarray (M, q)
-
     Notes
     -----
     Costs O(N^2 + M N q). Chapter 4, equation (4.19).
@@ -203,29 +188,7 @@ def place_new_points(K_new, K, latent, noise_variance):
     """
     X, s2 = latent, noise_variance
     N, q = X.shape
-    k = K_new - K.mean(axis=0)                                                   # (M, N)
-    k = k - k.mean(axis=1, keepdims=True)                                        # (4.19)  the rows of k~
+    k = K_new - K.mean(axis=0)  # (M, N)
+    k = k - k.mean(axis=1, keepdims=True)  # (4.19)  the rows of k~
     L = linalg.cholesky(X.T @ X + s2 * np.eye(q), lower=True)
-    return solve_cholesky(L, X.T @ k.T).T / N                                    # (4.19)  X'C^-1 = M^-1 X'
-
-
-def nearest_kernel(K):
-    r"""The positive semi-definite matrix nearest to K in the Frobenius norm.
-
-    .. math:: K_+ = \sum_i \max(\lambda_i, 0)\, u_i u_i^\top
-
-    For squared distances A that no Euclidean points have, ``nearest_kernel(double_centre(-A / 2))`` is a kernel
-    matrix to use instead, with ``metric="precomputed"``.
-
-    Notes
-    -----
-    Costs O(N^3). Chapter 4, equation (4.22).
-
-    Examples
-    --------
-    >>> nearest_kernel(np.diag([2.0, -1.0]))
-    array([[2., 0.],
-           [0., 0.]])
-    """
-    lam, U = linalg.eigh(0.5 * (K + K.T))
-    return U * np.maximum(lam, 0.0) @ U.T                                        # (4.22)
+    return solve_cholesky(L, X.T @ k.T).T / N  # (4.19)  X'C^-1 = M^-1 X'

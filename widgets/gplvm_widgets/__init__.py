@@ -1,4 +1,5 @@
 """The explorers of the course, one for each chapter: import `explore_NAME` and show it in a notebook."""
+
 from .gplvm import explore_gplvm
 from .gtm import explore_gtm
 from .gtm_variants import explore_gtm_variants
@@ -16,7 +17,19 @@ from .variational import explore_variational
 from .wishart import explore_wishart
 
 __all__ = [
-    "explore_gplvm", "explore_gtm", "explore_gtm_variants", "explore_ivm", "explore_kernels", "explore_noise",
-    "explore_ppca", "explore_prediction", "explore_proximity", "explore_tsne", "explore_unify", "explore_variational",
-    "explore_wishart", "latent_picture", "show_source",
+    "explore_gplvm",
+    "explore_gtm",
+    "explore_gtm_variants",
+    "explore_ivm",
+    "explore_kernels",
+    "explore_noise",
+    "explore_ppca",
+    "explore_prediction",
+    "explore_proximity",
+    "explore_tsne",
+    "explore_unify",
+    "explore_variational",
+    "explore_wishart",
+    "latent_picture",
+    "show_source",
 ]

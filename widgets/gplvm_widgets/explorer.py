@@ -5,13 +5,17 @@ tested as such), the controls, and the `code` that reproduces a setting without 
 strip kernel/start/size, redraw, clicks and drags, Run/Pause/Stop with progress, a slider back through the iterates,
 question buttons, Show the code, errors, and the picture that stays behind in a page without a kernel.
 """
+
 import asyncio
 import base64
 import html
 import io
 import time
 import traceback
+import warnings
+from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import anywidget
@@ -20,74 +24,12 @@ import numpy as np
 import traitlets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-FRAME_SECONDS = 0.08        # while Run is going, at most one picture in this time
-PAUSE_SECONDS = 0.05        # how often a paused run looks whether it may go on
-STRIP = {
-    "kernel": "which covariance?",
-    "start": "which starting point?",
-    "size": "how many dimensions or points?",
-}
-
-ESM = r"""
-function render({ model, el }) {
-  const picture = document.createElement("img");
-  picture.className = "gplvm-picture";
-  picture.draggable = false;
-  picture.tabIndex = 0;
-  picture.style.cssText = "max-width:100%;height:auto;touch-action:none;user-select:none";
-  picture.style.width = model.get("width") + "px";
-  el.appendChild(picture);
-  let shown = null, waiting = null, busy = false, count = 0, presses = 0;
-
-  function paint() {                       // decode off the page first, so that nothing flickers
-    const url = URL.createObjectURL(new Blob([model.get("png")], { type: "image/png" }));
-    const next = new Image();
-    next.onload = () => {
-      picture.src = url;
-      if (shown) URL.revokeObjectURL(shown);
-      shown = url;
-    };
-    next.src = url;
-    picture.alt = model.get("alt");
-  }
-  function send(point) {
-    busy = true;
-    model.set("pointer", [point[0], point[1], ++count]);
-    model.save_changes();
-  }
-  function report(event) {
-    const box = picture.getBoundingClientRect();
-    const point = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
-    if (busy) waiting = point; else send(point);
-  }
-  picture.addEventListener("pointerdown", (event) => {
-    picture.setPointerCapture(event.pointerId);
-    report(event);
-    event.preventDefault();
-  });
-  picture.addEventListener("pointermove", (event) => { if (event.buttons) report(event); });
-  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
-  picture.setAttribute("data-lm-suppress-shortcuts", "true");      // else JupyterLab takes the arrow keys
-  picture.addEventListener("keydown", (event) => {
-    const step = arrows[event.key], size = event.shiftKey ? 5 : 1;
-    if (!step || !model.get("clickable")) return;
-    event.preventDefault();
-    model.set("arrow", [size * step[0], size * step[1], ++presses]);
-    model.save_changes();
-  });
-  model.on("change:answered", () => {      // the kernel has dealt with one position: send the newest, drop the rest
-    busy = false;
-    if (waiting) { const point = waiting; waiting = null; send(point); }
-  });
-  model.on("change:png", paint);
-  model.on("change:clickable", () => { picture.style.cursor = model.get("clickable") ? "crosshair" : "default"; });
-  picture.style.cursor = model.get("clickable") ? "crosshair" : "default";
-  paint();
-}
-export default { render };
-"""
+FRAME_SECONDS = 0.08  # while Run is going, at most one picture in this time
+PAUSE_SECONDS = 0.05  # how often a paused run looks whether it may go on
+STRIP = {"kernel": "which covariance?", "start": "which starting point?", "size": "how many dimensions or points?"}
 
 
 class Picture(anywidget.AnyWidget):
@@ -96,7 +38,7 @@ class Picture(anywidget.AnyWidget):
     With the keyboard: `arrow` is (right, up, count), one step for each press of an arrow key, five with Shift.
     """
 
-    _esm = ESM
+    _esm = files(__package__).joinpath("picture.js").read_text(encoding="utf-8")
     png = traitlets.Bytes(b"").tag(sync=True)
     alt = traitlets.Unicode("").tag(sync=True)
     width = traitlets.Int(900).tag(sync=True)
@@ -153,6 +95,14 @@ def one_thread():
     return _thread_pools().limit(limits=1)
 
 
+@contextmanager
+def computing():
+    """Context in which an explorer computes: one BLAS thread, and no warning about fits that are short on purpose."""
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
 class Explorer(W.VBox):
     """Controls, one picture, and the code behind it.
 
@@ -170,6 +120,10 @@ class Explorer(W.VBox):
     `keeps_iterates = True` keeps every state of a run and adds a slider that goes back through them. Controls named
     in `light` only move something: the panel puts the artists concerned into `figure.moving` (each animated), and
     `retouch(figure, settings)` sets them anew. Nothing else is drawn again, and a run goes on.
+
+    Where controls depend on one another it may extend `on_change` and `controls_changed`, and set some of them
+    ``with self.quietly():``, so that nothing is redrawn; where it has parts of its own, `make_fixed_parts`, `rows` and
+    `strip_box`. `show_error` shows an error where the reader looks.
     """
 
     title = "Explorer"
@@ -177,19 +131,19 @@ class Explorer(W.VBox):
     strip_notes = {}
     light = ()
     keeps_iterates = False
-    raise_errors = False        # tests set it: an error in a callback is then raised as well as shown
+    raise_errors = False  # tests set it: an error in a callback is then raised as well as shown
 
     def __init__(self, **settings):
         self._groups = self.make_controls()
         self.controls = {name: w for group in self._groups.values() for name, w in group.items()}
         self._state, self._task, self._quiet, self._figure = None, None, False, None
-        self._paused, self._kept = False, []
-        self._make_fixed_parts()
-        super().__init__(self._layout())
+        self._paused, self._kept, self._asked = False, [], None
+        self.make_fixed_parts()
+        super().__init__(self.rows())
         self.add_class("gplvm-explorer")
         for name, control in self.controls.items():
             control.add_class(f"gplvm-control-{name}")
-            control.observe(self._on_change, names="value")
+            control.observe(self._hear, names="value")
         self.picture.observe(self._on_pointer, names="pointer")
         self.picture.observe(self._on_arrow, names="arrow")
         self.set(**settings)
@@ -210,6 +164,32 @@ class Explorer(W.VBox):
     def retouch(self, figure, settings):
         """Nothing moves on its own, unless a subclass says otherwise."""
 
+    # --- what is shown ---------------------------------------------------------------------------------------
+    @property
+    def figure(self):
+        """The Figure that was drawn last."""
+        return self._figure
+
+    @property
+    def state(self):
+        """The state of a run that is shown; None where there is none."""
+        return self._state
+
+    @property
+    def kept(self):
+        """The states that the slider goes back through."""
+        return self._kept
+
+    @property
+    def task(self):
+        """The asyncio task of a run that is going on or paused; None otherwise."""
+        return self._task
+
+    @property
+    def asked(self):
+        """The `Question` that was asked last; None before the first."""
+        return self._asked
+
     # --- settings --------------------------------------------------------------------------------------------
     @property
     def settings(self):
@@ -220,25 +200,38 @@ class Explorer(W.VBox):
         """Set several controls and redraw once; unknown names get a clear error."""
         unknown = sorted(set(settings) - set(self.controls))
         if unknown:
-            raise ValueError(f"{type(self).__name__} has no control named {', '.join(unknown)}; "
-                             f"its controls are {', '.join(self.controls)}.")
-        self._quiet = True
-        try:
+            raise ValueError(
+                f"{type(self).__name__} has no control named {', '.join(unknown)}; "
+                f"its controls are {', '.join(self.controls)}."
+            )
+        with self.quietly():
             for name, value in settings.items():
                 self.controls[name].value = value
+        self.controls_changed(set(settings))
+
+    @contextmanager
+    def quietly(self):
+        """Context in which controls change without being heard: nothing is redrawn."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
         finally:
-            self._quiet = False
-        self._controls_changed(set(settings))
+            self._quiet = before
 
-    def _on_change(self, change):
+    def _hear(self, change):
         if not self._quiet:
-            self._controls_changed({name for name, control in self.controls.items() if control is change["owner"]})
+            self.on_change(change)
 
-    def _controls_changed(self, names=frozenset()):
+    def on_change(self, change):
+        """The reader has moved a control."""
+        self.controls_changed({name for name, control in self.controls.items() if control is change["owner"]})
+
+    def controls_changed(self, names=frozenset()):
+        """Controls of these names have new values: draw anew, or move what is `light`."""
         if names and names <= set(self.light) and self._figure is not None and not self.error_box.value:
             self._move()
             return
-        self.stop()                      # a result of the old setting is stale
+        self.stop()  # a result of the old setting is stale
         self._state = None
         self._forget_iterates()
         self.redraw()
@@ -247,21 +240,21 @@ class Explorer(W.VBox):
     def redraw(self):
         """Draw the panel for the current settings; an error is shown in the widget, never swallowed."""
         try:
-            with one_thread():
+            with computing():
                 figure = self.panel(self.settings, self._state)
             self._figure, self._drawing = figure, Drawing(figure)
             self._show_picture()
             self.error_box.value = ""
         except Exception as error:
-            self._show_error(error)
+            self.show_error(error)
 
     def _move(self):
         try:
-            with one_thread():
+            with computing():
                 self.retouch(self._figure, self.settings)
             self._show_picture()
         except Exception as error:
-            self._show_error(error)
+            self.show_error(error)
 
     def _show_picture(self):
         self.picture.alt = f"{self.title}: " + ", ".join(f"{k} = {v}" for k, v in self.settings.items())
@@ -269,11 +262,13 @@ class Explorer(W.VBox):
         if self.code_button.value:
             self._show_code()
 
-    def _show_error(self, error):
+    def show_error(self, error):
+        """Show an error in the widget, its trace folded."""
         trace = html.escape("".join(traceback.format_exception(error)))
         self.error_box.value = (
             f"<b>{html.escape(type(error).__name__)}:</b> {html.escape(str(error))}"
-            f"<details><summary>where</summary><pre>{trace}</pre></details>")
+            f"<details><summary>where</summary><pre>{trace}</pre></details>"
+        )
         if self.raise_errors:
             raise error
 
@@ -287,7 +282,7 @@ class Explorer(W.VBox):
                     if wanted:
                         self.set(**wanted)
         except Exception as error:
-            self._show_error(error)
+            self.show_error(error)
         finally:
             self.picture.answered = count
 
@@ -297,7 +292,7 @@ class Explorer(W.VBox):
             if wanted:
                 self.set(**wanted)
         except Exception as error:
-            self._show_error(error)
+            self.show_error(error)
 
     # --- Run, Pause and Stop ---------------------------------------------------------------------------------
     @property
@@ -310,7 +305,7 @@ class Explorer(W.VBox):
         self._forget_iterates()
         iterates = self.iterates(self.settings)
         while True:
-            with one_thread():
+            with computing():
                 step = next(iterates, None)
             if step is None:
                 return
@@ -324,7 +319,7 @@ class Explorer(W.VBox):
         for step, _ in enumerate(self._steps()):
             if max_steps is not None and step + 1 >= max_steps:
                 break
-        self._show_place()
+        self.show_newest()
         self.redraw()
 
     def run(self, button=None):
@@ -339,7 +334,7 @@ class Explorer(W.VBox):
             return
         self._paused = not self._paused
         if self._paused:
-            self._show_place()
+            self.show_newest()
             self.redraw()
         elif self._kept:
             self._state = self._kept[-1]
@@ -350,17 +345,14 @@ class Explorer(W.VBox):
         had_task = self._task is not None
         if had_task:
             self._task.cancel()
-        self._end_run()
-        if had_task and button is not None:
-            self._show_place()
-            self.redraw()
+        self._end_run(last_picture=had_task and button is not None)
 
     async def _run(self):
         drawn = 0.0
         try:
             for _ in self._steps():
                 if time.monotonic() - drawn > FRAME_SECONDS:
-                    self._show_place()
+                    self.show_newest()
                     self.redraw()
                     drawn = time.monotonic()
                 await asyncio.sleep(0)
@@ -370,28 +362,30 @@ class Explorer(W.VBox):
             raise
         except Exception as error:
             self._end_run()
-            self._show_error(error)
+            self.show_error(error)
         else:
-            self._end_run()
-            self._show_place()
-            self.redraw()
+            self._end_run(last_picture=True)
 
-    def _end_run(self):
+    def _end_run(self, last_picture=False):
         self._task, self._paused = None, False
-        self._set_buttons()
+        if last_picture:
+            self.show_newest()
+            self.redraw()
+        self._set_buttons()  # last of all: when Stop rests, the last picture is on its way to the page
 
     def _set_buttons(self):
         self.run_button.disabled = self._task is not None
         self.stop_button.disabled = self.pause_button.disabled = self._task is None
         self.pause_button.description, self.pause_button.icon = (
-            ("Go on", "step-forward") if self._paused else ("Pause", "pause"))
+            ("Go on", "step-forward") if self._paused else ("Pause", "pause")
+        )
 
     # --- back through the iterates ---------------------------------------------------------------------------
     def _forget_iterates(self):
         self._kept = []
-        self._show_place()
+        self.show_newest()
 
-    def _show_place(self):
+    def show_newest(self):
         """Put the slider at the newest iterate, without drawing anything."""
         newest = max(len(self._kept) - 1, 0)
         if self.keeps_iterates and (self.scrubber.max, self.scrubber.value) != (newest, newest):
@@ -417,18 +411,19 @@ class Explorer(W.VBox):
     def ask(self, number):
         """Set the controls for question `number` (from 1) and show it, the answer still hidden."""
         self._asked = self.questions[number - 1]
-        self.set(**self._asked.before)
-        self.question_box.value = f"<b>{number}.</b> {self._asked.text} <i>Predict first, then reveal.</i>"
+        self.set(**self.asked.before)
+        self.question_box.value = f"<b>{number}.</b> {self.asked.text} <i>Predict first, then reveal.</i>"
         self.reveal_button.layout.display = ""
 
     def reveal(self, button=None):
         """Move the controls to the answer of the question asked last, and say why."""
-        self.set(**self._asked.after)
-        self.question_box.value += f"<br>{self._asked.answer}"
+        self.set(**self.asked.after)
+        self.question_box.value += f"<br>{self.asked.answer}"
         self.reveal_button.layout.display = "none"
 
     # --- parts and layout ------------------------------------------------------------------------------------
-    def _make_fixed_parts(self):
+    def make_fixed_parts(self):
+        """Make what every explorer has around its controls."""
         can_click = type(self).click is not Explorer.click
         self.picture = Picture(clickable=can_click)
         self.error_box = W.HTML().add_class("gplvm-error")
@@ -441,8 +436,9 @@ class Explorer(W.VBox):
         self.stop_button.on_click(self.stop)
         self.pause_button = W.Button(description="Pause", icon="pause", disabled=True, layout=W.Layout(width="85px"))
         self.pause_button.on_click(self.pause)
-        self.scrubber = W.IntSlider(0, 0, 0, description="iterate", layout=W.Layout(width="260px"),
-                                    style={"description_width": "initial"}).add_class("gplvm-control-iterate")
+        self.scrubber = W.IntSlider(
+            0, 0, 0, description="iterate", layout=W.Layout(width="260px"), style={"description_width": "initial"}
+        ).add_class("gplvm-control-iterate")
         self._scrubbing = True
         self.scrubber.observe(self._on_scrub, names="value")
         self.progress = W.FloatProgress(min=0.0, max=1.0, layout=W.Layout(width="150px"))
@@ -455,22 +451,28 @@ class Explorer(W.VBox):
             button.on_click(lambda _, number=number: self.ask(number))
             self.question_buttons.append(button)
 
-    def _layout(self):
+    def rows(self):
+        """Everything that is shown, from top to bottom."""
         rows = [W.HTML(f"<b>{self.title}</b>")]
         if self._groups.get("data"):
             rows.append(W.HBox(list(self._groups["data"].values()), layout=W.Layout(flex_flow="row wrap")))
-        rows.append(W.HBox([self._strip_box(group) for group in STRIP], layout=W.Layout(flex_flow="row wrap")))
+        rows.append(W.HBox([self.strip_box(group) for group in STRIP], layout=W.Layout(flex_flow="row wrap")))
         if self._groups.get("more"):
             rows.append(W.HBox(list(self._groups["more"].values()), layout=W.Layout(flex_flow="row wrap")))
         rows += [self.error_box, self.picture]
         can_run = type(self).iterates is not Explorer.iterates
         running = [self.run_button, self.pause_button, self.stop_button, self.progress] if can_run else []
         running += [self.scrubber] if self.keeps_iterates else []
-        rows.append(W.HBox([*running, self.code_button, *self.question_buttons, self.reveal_button],
-                           layout=W.Layout(flex_flow="row wrap")))
+        rows.append(
+            W.HBox(
+                [*running, self.code_button, *self.question_buttons, self.reveal_button],
+                layout=W.Layout(flex_flow="row wrap"),
+            )
+        )
         return [*rows, self.question_box, self.code_box]
 
-    def _strip_box(self, group):
+    def strip_box(self, group):
+        """One of the three questions of the strip, with its controls or a note why it has none."""
         head = W.HTML(f"<span style='color:#666'><b>{group}</b>: {STRIP[group]}</span>")
         note = self.strip_notes.get(group, "has no meaning here")
         inside = list(self._groups.get(group, {}).values()) or [W.HTML(note)]

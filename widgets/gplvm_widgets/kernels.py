@@ -1,4 +1,5 @@
 """`explore_kernels`: choose a covariance and see its matrix, its functions on a line, and its sheets in space."""
+
 import time
 from functools import lru_cache
 from typing import NamedTuple
@@ -7,6 +8,7 @@ import ipywidgets as W
 import matplotlib
 import numpy as np
 from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 from scipy.special import erf
 
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, Periodic, White
@@ -19,24 +21,27 @@ KINDS = ("linear", "RBF", "MLP", "Matern 3/2", "periodic")
 COMBINE = ("alone", "+", "×")
 NETWORK = {"corrected: prior variances w/2, b/2": 0.5, "as printed: prior variances w, b": 1.0}
 CORRECTED = "corrected: prior variances w/2, b/2"
-REACH, SHEET_REACH, SIDE = 3.0, 2.0, 15     # the line goes from -3 to 3, the plane from -2 to 2 with 15 x 15 knots
+REACH, SHEET_REACH, SIDE = 3.0, 2.0, 15  # the line goes from -3 to 3, the plane from -2 to 2 with 15 x 15 knots
 N_UNITS = 4000
-N_STEPS, PAUSE = 150, 0.04              # of Run: a walk is no computation, it has to be slowed down to be seen
+N_STEPS, PAUSE = 150, 0.04  # of Run: a walk is no computation, it has to be slowed down to be seen
 MARGINS = dict(left=0.07, right=0.98, bottom=0.08, top=0.94, wspace=0.2, hspace=0.36)
-USES = {                                # which sliders a kind listens to, besides its variance
-    "linear": (), "RBF": ("inverse_width",), "MLP": ("weight_variance", "bias_variance"),
-    "Matern 3/2": ("inverse_width",), "periodic": ("inverse_width", "period"),
+USES = {  # which sliders a kind listens to, besides its variance
+    "linear": (),
+    "RBF": ("inverse_width",),
+    "MLP": ("weight_variance", "bias_variance"),
+    "Matern 3/2": ("inverse_width",),
+    "periodic": ("inverse_width", "period"),
 }
 
 
 class View(NamedTuple):
     """Everything that the picture shows of one setting."""
 
-    x: np.ndarray                       # (N, 1)
-    K: np.ndarray                       # (N, N)
-    deviation: np.ndarray               # (N,)
-    functions: np.ndarray               # (N, n_samples)
-    sheet: np.ndarray                   # (SIDE * SIDE, 3)
+    x: np.ndarray  # (N, 1)
+    K: np.ndarray  # (N, N)
+    deviation: np.ndarray  # (N,)
+    functions: np.ndarray  # (N, n_samples)
+    sheet: np.ndarray  # (SIDE * SIDE, 3)
 
 
 def three_digits(value):
@@ -48,15 +53,27 @@ def leaf(kind, variance, inverse_width, weight_variance, bias_variance, period):
     """One kernel of the menu with the sliders' values."""
     gamma = three_digits(inverse_width)
     return {
-        "linear": lambda: Linear(variance), "RBF": lambda: RBF(variance, gamma),
+        "linear": lambda: Linear(variance),
+        "RBF": lambda: RBF(variance, gamma),
         "MLP": lambda: MLP(variance, three_digits(weight_variance), three_digits(bias_variance)),
         "Matern 3/2": lambda: Matern32(variance, gamma),
         "periodic": lambda: Periodic(variance, gamma, three_digits(period)),
     }[kind]()
 
 
-def make_kernel(first="RBF", combine="alone", second="linear", variance=1.0, inverse_width=1.0, weight_variance=10.0,
-                bias_variance=10.0, period=2.0, bias=0.0, white=0.0, **others):
+def make_kernel(
+    first="RBF",
+    combine="alone",
+    second="linear",
+    variance=1.0,
+    inverse_width=1.0,
+    weight_variance=10.0,
+    bias_variance=10.0,
+    period=2.0,
+    bias=0.0,
+    white=0.0,
+    **others,
+):
     """The kernel of one setting; a bias or white noise of 0 is left out of the sum."""
     sliders = (inverse_width, weight_variance, bias_variance, period)
     kernel = leaf(first, three_digits(variance), *sliders)
@@ -78,7 +95,7 @@ def draws(L, n_samples, seed, turn):
     """Samples that wander on a great circle: at turn 0 those of gp_prior_samples, and a fair draw at every turn."""
     rng = np.random.default_rng(seed)
     here, there = rng.standard_normal((len(L), n_samples)), rng.standard_normal((len(L), n_samples))
-    return L @ (np.cos(turn) * here + np.sin(turn) * there)                      # (2.4)
+    return L @ (np.cos(turn) * here + np.sin(turn) * there)  # (2.4)
 
 
 @lru_cache(maxsize=16)
@@ -90,8 +107,18 @@ def factors(settings, n_points):
     return x, K, cholesky_with_jitter(K)[0], cholesky_with_jitter(kernel(plane()))[0]
 
 
-DECIDE = ("first", "combine", "second", "variance", "inverse_width", "weight_variance", "bias_variance", "period",
-          "bias", "white")
+DECIDE = (
+    "first",
+    "combine",
+    "second",
+    "variance",
+    "inverse_width",
+    "weight_variance",
+    "bias_variance",
+    "period",
+    "bias",
+    "white",
+)
 
 
 def view(seed=0, n_samples=4, n_points=60, turn=0.0, **settings):
@@ -110,12 +137,12 @@ def network_covariance(anchor, x, variance, weight_variance, bias_variance, shar
     rng = np.random.default_rng(seed)
     u = np.sqrt(share * weight_variance) * rng.standard_normal(N_UNITS)
     c = np.sqrt(share * bias_variance) * rng.standard_normal(N_UNITS)
-    units = erf(np.asarray(x)[:, None] * u + c)                                  # (2.7)  (points, units)
+    units = erf(np.asarray(x)[:, None] * u + c)  # (2.7)  (points, units)
     return variance * np.pi / 2 * units @ erf(anchor * u + c) / N_UNITS
 
 
 @in_style
-def panel_kernels(anchor=0.0, network=CORRECTED, seed=0, n_samples=4, n_points=60, turn=0.0, **settings):
+def panel_kernels(anchor=0.0, network=CORRECTED, seed=0, n_samples=4, n_points=60, turn=0.0, **settings) -> Figure:
     """Four views of one covariance: its matrix, functions on a line, one row of the matrix, a sheet in space.
 
     Parameters
@@ -127,7 +154,7 @@ def panel_kernels(anchor=0.0, network=CORRECTED, seed=0, n_samples=4, n_points=6
     seed, n_samples, n_points : int
     turn : float
         Angle along the wander of the samples; 0 unless Run is going.
-    settings : see `make_kernel`
+    **settings : see `make_kernel`
 
     Returns
     -------
@@ -145,8 +172,9 @@ def panel_kernels(anchor=0.0, network=CORRECTED, seed=0, n_samples=4, n_points=6
 def draw_matrix(axes, now, anchor):
     """K as a picture: one row and one column for each point of the line."""
     limit = np.abs(now.K).max()
-    shown = axes.imshow(now.K, extent=(-REACH, REACH, REACH, -REACH), vmin=-limit, vmax=limit, cmap="RdBu_r",
-                        interpolation="nearest")
+    shown = axes.imshow(
+        now.K, extent=(-REACH, REACH, REACH, -REACH), vmin=-limit, vmax=limit, cmap="RdBu_r", interpolation="nearest"
+    )
     axes.axhline(anchor, color="black", linewidth=0.8, linestyle=":")
     axes.figure.colorbar(shown, cax=axes.inset_axes([1.04, 0.0, 0.05, 1.0]))
     axes.set(title="K: click a row", xlabel="x'", ylabel="x", anchor="W")
@@ -162,8 +190,13 @@ def draw_functions(axes, now):
         axes.plot(x, column, color=PALETTE[k % len(PALETTE)], linewidth=1.4)
     crossings = np.mean(np.sum(np.diff(np.sign(f), axis=0) != 0, axis=0)) / (2 * REACH)
     limit = 3.2 * now.deviation.max()
-    axes.set(title=f"sample functions: {crossings:.2f} zeros a unit", xlabel="x", ylabel="f(x)",
-             xlim=(-REACH, REACH), ylim=(-limit, limit))
+    axes.set(
+        title=f"sample functions: {crossings:.2f} zeros a unit",
+        xlabel="x",
+        ylabel="f(x)",
+        xlim=(-REACH, REACH),
+        ylim=(-limit, limit),
+    )
 
 
 def draw_row(axes, now, anchor, network, settings):
@@ -177,13 +210,19 @@ def draw_row(axes, now, anchor, network, settings):
     if settings.get("first", "RBF") == "MLP" and alone:
         part = kernel if isinstance(kernel, MLP) else kernel["mlp"]
         dots = np.linspace(-REACH, REACH, 25)
-        values = network_covariance(anchor, dots, part.variance, part.weight_variance, part.bias_variance,
-                                    NETWORK[network])
+        values = network_covariance(
+            anchor, dots, part.variance, part.weight_variance, part.bias_variance, NETWORK[network]
+        )
         axes.plot(dots, values, "o", color=ACCENT, markersize=4, label=f"{N_UNITS} erf units")
         axes.legend(fontsize="small", loc="lower right")
     limit = 1.15 * np.abs(now.K).max()
-    axes.set(title=f"covariance with the value at {anchor:.2g}", xlabel="x", ylabel="k",
-             xlim=(-REACH, REACH), ylim=(-limit if now.K.min() < -1e-9 * limit else -0.08 * limit, limit))
+    axes.set(
+        title=f"covariance with the value at {anchor:.2g}",
+        xlabel="x",
+        ylabel="k",
+        xlim=(-REACH, REACH),
+        ylim=(-limit if now.K.min() < -1e-9 * limit else -0.08 * limit, limit),
+    )
     axes.set_gid("row")
 
 
@@ -197,7 +236,7 @@ def draw_sheet(axes, sheet, azimuth=-50.0, elevation=25.0):
     knots, depth = flat.reshape(SIDE, SIDE, 2), depth.reshape(SIDE, SIDE)
     patches = np.stack([knots[:-1, :-1], knots[:-1, 1:], knots[1:, 1:], knots[1:, :-1]], axis=2).reshape(-1, 4, 2)
     nearness = (depth[:-1, :-1] + depth[1:, 1:]).ravel()
-    column = np.tile(np.linspace(0, 1, SIDE - 1), SIDE - 1)                  # colour: latent dimension 1
+    column = np.tile(np.linspace(0, 1, SIDE - 1), SIDE - 1)  # colour: latent dimension 1
     order = np.argsort(nearness)
     colours = matplotlib.colormaps["viridis"](column[order])
     axes.add_collection(PolyCollection(patches[order], facecolors=colours, edgecolors="white", linewidths=0.4))
@@ -232,8 +271,22 @@ dots = np.linspace(-{reach:g}, {reach:g}, 25)
 network = {variance:g} * np.pi / 2 * erf(dots[:, None] * u + c) @ erf({anchor:g} * u + c) / {n_units}
 """
 
-BASE = dict(first="RBF", combine="alone", second="linear", variance=1.0, inverse_width=1.0, weight_variance=10.0,
-            bias_variance=10.0, period=2.0, bias=0.0, white=0.0, seed=0, n_samples=4, anchor=0.0, network=CORRECTED)
+BASE = dict(
+    first="RBF",
+    combine="alone",
+    second="linear",
+    variance=1.0,
+    inverse_width=1.0,
+    weight_variance=10.0,
+    bias_variance=10.0,
+    period=2.0,
+    bias=0.0,
+    white=0.0,
+    seed=0,
+    n_samples=4,
+    anchor=0.0,
+    network=CORRECTED,
+)
 
 
 class KernelsExplorer(Explorer):
@@ -241,48 +294,78 @@ class KernelsExplorer(Explorer):
 
     title = "Covariances and what they sample"
     questions = (
-        Question("The linear covariance gives a flat sheet, whatever the seed. What will the sheet look like with the "
-                 "RBF in its place?",
-                 BASE | dict(first="linear"), dict(first="RBF", inverse_width=0.3),
-                 "It bends. Three functions of the same two coordinates carry the plane into space, and they need not "
-                 "be planes any more: equation (2.3) asks only for covariances. The Swiss roll has become possible."),
-        Question("RBF, inverse width 1. If the inverse width is made four times larger, how do the samples change: "
-                 "higher, or busier? And by how much?",
-                 BASE, dict(inverse_width=4.0),
-                 "Busier, not higher: the band stays, and the samples cross zero twice as often, because the length "
-                 "scale is one over the root of the inverse width. The bright band along the diagonal of K halves."),
-        Question("Far from the anchor, the covariance of the RBF falls to zero. Does that of the MLP?",
-                 BASE | dict(inverse_width=2.0, anchor=1.0), dict(first="MLP"),
-                 "No: it levels off, above zero on the anchor's side and below zero on the other. Far out every erf "
-                 "unit is saturated, so the function there is a sum of constants which near points share (2.29). The "
-                 "dots are a network of 4000 random units. Now lower w and b to 1, choose the prior variances as "
-                 "printed, and watch the dots leave the curve."),
+        Question(
+            "The linear covariance gives a flat sheet, whatever the seed. What will the sheet look like with the "
+            "RBF in its place?",
+            BASE | dict(first="linear"),
+            dict(first="RBF", inverse_width=0.3),
+            "It bends. Three functions of the same two coordinates carry the plane into space, and they need not "
+            "be planes any more: equation (2.3) asks only for covariances. The Swiss roll has become possible.",
+        ),
+        Question(
+            "RBF, inverse width 1. If the inverse width is made four times larger, how do the samples change: "
+            "higher, or busier? And by how much?",
+            BASE,
+            dict(inverse_width=4.0),
+            "Busier, not higher: the band stays, and the samples cross zero twice as often, because the length "
+            "scale is one over the root of the inverse width. The bright band along the diagonal of K halves.",
+        ),
+        Question(
+            "Far from the anchor, the covariance of the RBF falls to zero. Does that of the MLP?",
+            BASE | dict(inverse_width=2.0, anchor=1.0),
+            dict(first="MLP"),
+            "No: it levels off, above zero on the anchor's side and below zero on the other. Far out every erf "
+            "unit is saturated, so the function there is a sum of constants which near points share (2.29). The "
+            "dots are a network of 4000 random units. Now lower w and b to 1, choose the prior variances as "
+            "printed, and watch the dots leave the curve.",
+        ),
     )
 
     def make_controls(self):
         wide = dict(style={"description_width": "initial"})
 
         def log_slider(value, low, high, name):
-            return W.FloatLogSlider(value, base=10, min=low, max=high, step=0.05, description=name,
-                                    readout_format=".3g", layout=W.Layout(width="300px"), **wide)
+            return W.FloatLogSlider(
+                value,
+                base=10,
+                min=low,
+                max=high,
+                step=0.05,
+                description=name,
+                readout_format=".3g",
+                layout=W.Layout(width="300px"),
+                **wide,
+            )
 
         def level(name):
-            return W.FloatSlider(0.0, min=0.0, max=1.0, step=0.02, description=name, readout_format=".2f",
-                                 layout=W.Layout(width="300px"), **wide)
+            return W.FloatSlider(
+                0.0,
+                min=0.0,
+                max=1.0,
+                step=0.02,
+                description=name,
+                readout_format=".2f",
+                layout=W.Layout(width="300px"),
+                **wide,
+            )
 
         def menu(options, value, width="110px"):
             return W.Dropdown(options=options, value=value, layout=W.Layout(width=width))
 
         return {
-            "data": {"first": menu(KINDS, "RBF"), "combine": menu(COMBINE, "alone", "80px"),
-                     "second": menu(KINDS, "linear")},
+            "data": {
+                "first": menu(KINDS, "RBF"),
+                "combine": menu(COMBINE, "alone", "80px"),
+                "second": menu(KINDS, "linear"),
+            },
             "kernel": {
                 "variance": log_slider(1.0, -1, 1, "variance"),
                 "inverse_width": log_slider(1.0, -1.5, 2, "inverse width"),
                 "period": log_slider(2.0, -0.5, 1, "period"),
                 "weight_variance": log_slider(10.0, -1, 3, "weight variance w"),
                 "bias_variance": log_slider(10.0, -1, 3, "bias variance b"),
-                "bias": level("bias"), "white": level("white noise"),
+                "bias": level("bias"),
+                "white": level("white noise"),
             },
             "start": {"seed": W.IntSlider(0, 0, 30, description="seed", layout=W.Layout(width="230px"), **wide)},
             "size": {
@@ -290,17 +373,26 @@ class KernelsExplorer(Explorer):
                 "n_points": W.IntSlider(60, 6, 120, 2, description="points", layout=W.Layout(width="230px"), **wide),
             },
             "more": {
-                "anchor": W.FloatSlider(0.0, min=-REACH, max=REACH, step=0.05, description="anchor",
-                                        layout=W.Layout(width="250px"), **wide),
-                "network": W.Dropdown(options=list(NETWORK), description="network beside the MLP kernel",
-                                      layout=W.Layout(width="450px"), **wide),
+                "anchor": W.FloatSlider(
+                    0.0, min=-REACH, max=REACH, step=0.05, description="anchor", layout=W.Layout(width="250px"), **wide
+                ),
+                "network": W.Dropdown(
+                    options=list(NETWORK),
+                    description="network beside the MLP kernel",
+                    layout=W.Layout(width="450px"),
+                    **wide,
+                ),
             },
         }
 
     def panel(self, settings, state):
         combined = settings["combine"] != "alone"
-        used = {name for kind in (settings["first"], settings["second"] if combined else None) if kind
-                for name in USES[kind]}
+        used = {
+            name
+            for kind in (settings["first"], settings["second"] if combined else None)
+            if kind
+            for name in USES[kind]
+        }
         for name in ("inverse_width", "period", "weight_variance", "bias_variance"):
             self.controls[name].layout.display = "" if name in used else "none"
         self.controls["second"].layout.display = "" if combined else "none"
@@ -309,12 +401,23 @@ class KernelsExplorer(Explorer):
 
     def code(self, settings):
         kernel = make_kernel(**settings)
-        text = CODE.format(kernel=kernel, reach=REACH, sheet_reach=SHEET_REACH, side=SIDE, **{k: settings[k] for k in (
-            "n_points", "n_samples", "seed", "anchor")})
+        text = CODE.format(
+            kernel=kernel,
+            reach=REACH,
+            sheet_reach=SHEET_REACH,
+            side=SIDE,
+            **{k: settings[k] for k in ("n_points", "n_samples", "seed", "anchor")},
+        )
         if settings["first"] == "MLP" and settings["combine"] == "alone" and not settings["bias"]:
             part = kernel if isinstance(kernel, MLP) else kernel["mlp"]
-            text += NETWORK_CODE.format(n_units=N_UNITS, share=NETWORK[settings["network"]], reach=REACH,
-                                        network=settings["network"], anchor=settings["anchor"], **part.get_params())
+            text += NETWORK_CODE.format(
+                n_units=N_UNITS,
+                share=NETWORK[settings["network"]],
+                reach=REACH,
+                network=settings["network"],
+                anchor=settings["anchor"],
+                **part.get_params(),
+            )
         return text
 
     def click(self, axes, x, y):
@@ -330,6 +433,6 @@ class KernelsExplorer(Explorer):
             yield step / N_STEPS, 2 * np.pi * step / N_STEPS
 
 
-def explore_kernels(**settings):
+def explore_kernels(**settings) -> KernelsExplorer:
     """The live explorer of chapter 2; any control can be set: ``explore_kernels(first="MLP", seed=3)``."""
     return KernelsExplorer(**settings)

@@ -1,9 +1,11 @@
 """`explore_ppca`: one noise level, one rotation, one q, read along rows (PPCA) or along columns (its dual)."""
+
 from functools import lru_cache
 from typing import NamedTuple
 
 import ipywidgets as W
 import numpy as np
+from matplotlib.figure import Figure
 
 from gplvm_edu import datasets
 from gplvm_edu.linalg import centre
@@ -106,8 +108,9 @@ def profile(data, model, q):
 
 
 @in_style
-def panel_ppca(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2", point=0,
-               state=None):
+def panel_ppca(
+    data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2", point=0, state=None
+) -> Figure:
     """Four views of one setting: likelihood against noise, spectrum with its floor, embedding, one reconstruction.
 
     Parameters
@@ -131,8 +134,10 @@ def panel_ppca(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, expone
     matplotlib Figure
     """
     if q >= load(data)[0].shape[1]:
-        raise ValueError(f"q = {q} leaves no direction for the noise: the {data} data have "
-                         f"{load(data)[0].shape[1]} columns. Choose a smaller q (size).")
+        raise ValueError(
+            f"q = {q} leaves no direction for the noise: the {data} data have "
+            f"{load(data)[0].shape[1]} columns. Choose a smaller q (size)."
+        )
     now = view(data, model, noise, rotate, q, exponent, state)
     figure, axes = new_figure(2, 2, size=(9.2, 6.2), margins=MARGINS)
     draw_profile(axes[0, 0], data, model, q, now, state)
@@ -156,10 +161,15 @@ def draw_profile(axes, data, model, q, now, state):
     floor = profile(data, model, q)[1].min()
     low = min(floor, now.log_likelihood / size)
     high = max(profile(data, name, q)[1].max() for name in ("primal", "dual"))
-    axes.set(xscale="log", xlabel="noise variance", ylabel="log likelihood / entry",
-             title=f"log likelihood {now.log_likelihood:.1f}", ylim=(max(low, high - 6) - 0.1, high + 0.1))
+    axes.set(
+        xscale="log",
+        xlabel="noise variance",
+        ylabel="log likelihood / entry",
+        title=f"log likelihood {now.log_likelihood:.1f}",
+        ylim=(max(low, high - 6) - 0.1, high + 0.1),
+    )
     axes.minorticks_off()
-    axes.xaxis.set_major_formatter("{x:g}")         # plain numbers: setting 10^-2 as mathematics costs time
+    axes.xaxis.set_major_formatter("{x:g}")  # plain numbers: setting 10^-2 as mathematics costs time
     axes.legend(fontsize="small", loc="lower center")
 
 
@@ -171,14 +181,25 @@ def draw_spectrum(axes, data, model, q, s2):
     axes.bar(place, np.minimum(lam[:shown], s2), color="#cfcfcf", label="noise")
     kept = place <= q
     axes.bar(place[kept], np.maximum(lam[:shown] - s2, 0)[kept], bottom=s2, color=PALETTE[0], label="kept axes")
-    axes.bar(place[~kept], np.maximum(lam[:shown] - s2, 0)[~kept], bottom=s2, color="none", edgecolor=QUIET,
-             linestyle=":", label="not explained")
+    axes.bar(
+        place[~kept],
+        np.maximum(lam[:shown] - s2, 0)[~kept],
+        bottom=s2,
+        color="none",
+        edgecolor=QUIET,
+        linestyle=":",
+        label="not explained",
+    )
     axes.axhline(s2, color=ACCENT, linewidth=1.2, label=f"noise floor {s2:.3g}")
     matrix = "Y'Y / N" if model == "primal" else "YY' / D"
     more = f", first {shown} of {len(lam)}" if shown < len(lam) else ""
-    axes.set(xlabel=f"eigenvalues of {matrix}{more}", ylabel="variance", title="spectrum and noise floor",
-             xticks=place[:: 1 if shown < 9 else 2],
-             ylim=(0, 1.1 * max(lam[0], 1.15 * min(s2, 3 * lam[0]))))
+    axes.set(
+        xlabel=f"eigenvalues of {matrix}{more}",
+        ylabel="variance",
+        title="spectrum and noise floor",
+        xticks=place[:: 1 if shown < 9 else 2],
+        ylim=(0, 1.1 * max(lam[0], 1.15 * min(s2, 3 * lam[0]))),
+    )
     axes.legend(fontsize="small", loc="upper right")
 
 
@@ -248,25 +269,30 @@ class PPCAExplorer(Explorer):
 
     title = "PPCA and its dual"
     questions = (
-        Question("The dot sits at the top of its curve. If the noise variance is made ten times larger, what happens "
-                 "to the embedding: does it spread, shrink, or stay?",
-                 dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
-                 dict(noise=10.0),
-                 "It shrinks towards the origin: the more noise the model expects, the less it believes each point, "
-                 "and the posterior means (1.8) fall back to the prior. An axis whose eigenvalue sinks below the floor "
-                 "is switched off altogether."),
-        Question("Turn the latent space by 60 degrees. Which of the four pictures will change?",
-                 dict(data="digits", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
-                 dict(rotate=60),
-                 "Only the embedding. The likelihood, the spectrum and the reconstruction depend on W W' alone, and a "
-                 "rotation cancels in it (1.10): the axes of a PPCA plot have no meaning of their own."),
-        Question("Now from PPCA to its dual, on the same data with the same q. Same embedding, same noise, same "
-                 "likelihood?",
-                 dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
-                 dict(model="dual"),
-                 "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. "
-                 "Nothing else is: the noise is an average over N - q instead of D - q eigenvalues, and the likelihood "
-                 "is that of another model (1.17)."),
+        Question(
+            "The dot sits at the top of its curve. If the noise variance is made ten times larger, what happens "
+            "to the embedding: does it spread, shrink, or stay?",
+            dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
+            dict(noise=10.0),
+            "It shrinks towards the origin: the more noise the model expects, the less it believes each point, "
+            "and the posterior means (1.8) fall back to the prior. An axis whose eigenvalue sinks below the floor "
+            "is switched off altogether.",
+        ),
+        Question(
+            "Turn the latent space by 60 degrees. Which of the four pictures will change?",
+            dict(data="digits", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
+            dict(rotate=60),
+            "Only the embedding. The likelihood, the spectrum and the reconstruction depend on W W' alone, and a "
+            "rotation cancels in it (1.10): the axes of a PPCA plot have no meaning of their own.",
+        ),
+        Question(
+            "Now from PPCA to its dual, on the same data with the same q. Same embedding, same noise, same likelihood?",
+            dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
+            dict(model="dual"),
+            "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. "
+            "Nothing else is: the noise is an average over N - q instead of D - q eigenvalues, and the likelihood "
+            "is that of another model (1.17).",
+        ),
     )
 
     def make_controls(self):
@@ -274,21 +300,35 @@ class PPCAExplorer(Explorer):
         return {
             "data": {"data": W.ToggleButtons(options=list(LOAD), description="data", style={"button_width": "90px"})},
             "kernel": {
-                "model": W.ToggleButtons(options=[("PPCA", "primal"), ("dual PPCA", "dual")],
-                                         style={"button_width": "90px"}),
-                "noise": W.FloatLogSlider(1.0, base=10, min=-2, max=2, step=0.05, description="noise / best",
-                                          readout_format=".2f", layout=W.Layout(width="290px"), **wide),
+                "model": W.ToggleButtons(
+                    options=[("PPCA", "primal"), ("dual PPCA", "dual")], style={"button_width": "90px"}
+                ),
+                "noise": W.FloatLogSlider(
+                    1.0,
+                    base=10,
+                    min=-2,
+                    max=2,
+                    step=0.05,
+                    description="noise / best",
+                    readout_format=".2f",
+                    layout=W.Layout(width="290px"),
+                    **wide,
+                ),
             },
             "start": {
-                "rotate": W.IntSlider(0, -180, 180, 5, description="rotation", layout=W.Layout(width="270px"), **wide),
+                "rotate": W.IntSlider(0, -180, 180, 5, description="rotation", layout=W.Layout(width="270px"), **wide)
             },
-            "size": {
-                "q": W.IntSlider(2, 1, 8, description="dimensions q", layout=W.Layout(width="240px"), **wide),
-            },
+            "size": {"q": W.IntSlider(2, 1, 8, description="dimensions q", layout=W.Layout(width="240px"), **wide)},
             "more": {
                 "exponent": W.Dropdown(options=list(EXPONENTS), description="exponent in (1.10)", **wide),
-                "point": W.BoundedIntText(0, 0, N_POINTS - 1, description="point", layout=W.Layout(width="130px"),
-                                          style={"description_width": "40px"}),
+                "point": W.BoundedIntText(
+                    0,
+                    0,
+                    N_POINTS - 1,
+                    description="point",
+                    layout=W.Layout(width="130px"),
+                    style={"description_width": "40px"},
+                ),
             },
         }
 
@@ -298,15 +338,20 @@ class PPCAExplorer(Explorer):
     def code(self, settings):
         primal = settings["model"] == "primal"
         return CODE.format(
-            load=LOAD[settings["data"]], rows="Y" if primal else "Y.T    # dual PPCA is PPCA of the transposed data",
-            q=settings["q"], noise=settings["noise"], rotate=settings["rotate"],
+            load=LOAD[settings["data"]],
+            rows="Y" if primal else "Y.T    # dual PPCA is PPCA of the transposed data",
+            q=settings["q"],
+            noise=settings["noise"],
+            rotate=settings["rotate"],
             one="\nR = np.eye(q)                       # one dimension can't be turned" if settings["q"] == 1 else "",
-            exponent=EXPONENTS[settings["exponent"]], pair="means, factor" if primal else "factor, means")
+            exponent=EXPONENTS[settings["exponent"]],
+            pair="means, factor" if primal else "factor, means",
+        )
 
     def click(self, axes, x, y):
         if axes.get_gid() != "embedding":
             return {}
-        now = view(**{k: v for k, v in self.settings.items() if k != "point"}, state=self._state).latent
+        now = view(**{k: v for k, v in self.settings.items() if k != "point"}, state=self.state).latent
         if now.shape[1] == 1:
             return {"point": int(np.clip(round(x), 0, N_POINTS - 1))}
         return {"point": int(np.argmin(np.sum((now[:, :2] - [x, y]) ** 2, axis=1)))}
@@ -320,8 +365,9 @@ class PPCAExplorer(Explorer):
             D = Y.shape[1]
             scale = np.sqrt(np.mean(Y**2))
             start = LinearGaussian(scale * rng.standard_normal((D, q)), np.zeros(D), np.full(D, scale**2))
-            for step, (now, value) in enumerate(em_iterates(Y, start, max_iter=200)):
-                path.append((now.noise[0], value))
+            for step, state in enumerate(em_iterates(Y, start, max_iter=200)):
+                now = state.parameters
+                path.append((now.noise[0], state.value))
                 yield step / 200, (now.weights, now.noise[0], list(path))
             return
         s2 = settings["noise"] * best_noise(settings["data"], "dual", q)
@@ -337,6 +383,6 @@ class PPCAExplorer(Explorer):
             yield min(step / 200, 1.0), (iterate.x.reshape(-1, q), s2, list(path))
 
 
-def explore_ppca(**settings):
+def explore_ppca(**settings) -> PPCAExplorer:
     """The live explorer of chapter 1; any control can be set: ``explore_ppca(data="digits", q=3)``."""
     return PPCAExplorer(**settings)

@@ -1,15 +1,18 @@
 """`explore_prediction`: draw pixels away, and watch the place, the picture and the class become uncertain."""
+
 from functools import lru_cache
 from typing import NamedTuple
 
 import ipywidgets as W
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
+from gplvm_edu.base import Reconstruction
 from gplvm_edu.datasets import load_digits
 from gplvm_edu.kernels import RBF, Linear
 from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure
-from gplvm_edu.prediction import GenerativeClassifier, Reconstruction, reconstruct
+from gplvm_edu.prediction import GenerativeClassifier
 
 from .explorer import Explorer, Question
 
@@ -23,12 +26,12 @@ MARGINS = dict(left=0.055, right=0.98, bottom=0.1, top=0.92, wspace=0.25, hspace
 class Answer(NamedTuple):
     """What the models say about one image."""
 
-    truth: np.ndarray               # (64,)
+    truth: np.ndarray  # (64,)
     label: int
-    seen: np.ndarray                # (64,) of bool
-    probabilities: np.ndarray       # (3,)
-    log_densities: np.ndarray       # (3,)
-    shown: int                      # whose picture is drawn
+    seen: np.ndarray  # (64,) of bool
+    probabilities: np.ndarray  # (3,)
+    log_densities: np.ndarray  # (3,)
+    shown: int  # whose picture is drawn
     filled: Reconstruction
 
 
@@ -38,7 +41,7 @@ def load():
     data = load_digits()
     rows = [np.flatnonzero(data.target == k) for k in DIGITS]
     train = np.concatenate([r[:N_TRAIN] for r in rows])
-    test = np.column_stack([r[N_TRAIN:N_TRAIN + N_TEST // 3] for r in rows]).ravel()
+    test = np.column_stack([r[N_TRAIN : N_TRAIN + N_TEST // 3] for r in rows]).ravel()
     return data.data[train], data.target[train], data.data[test], data.target[test]
 
 
@@ -55,7 +58,7 @@ def visible(image, share, erased):
     """Which pixels of an image are left: a share is missing at random, others were drawn away; (64,)."""
     order = np.random.default_rng(image).permutation(SIDE**2)
     seen = np.ones(SIDE**2, dtype=bool)
-    seen[order[:round(share * SIDE**2)]] = False
+    seen[order[: round(share * SIDE**2)]] = False
     seen[[int(pixel) for pixel in erased.split()]] = False
     return seen
 
@@ -71,13 +74,22 @@ def answer(image, share, erased, kernel, n_starts, n_inducing, noise, model):
     odds = logs + classifier.log_priors_
     probabilities = np.exp(odds - odds.max()) / np.exp(odds - odds.max()).sum()
     shown = int(np.argmax(odds)) if model == "most probable" else DIGITS.index(int(model))
-    filled = reconstruct(classifier.models_[shown], row, noise=True, n_starts=n_starts, tolerance=1e-3)
+    filled = classifier.models_[shown].reconstruct(row, n_starts, noise=True)
     return Answer(truth, int(labels[image]), seen, probabilities, logs, shown, filled)
 
 
 @in_style
-def panel_prediction(image=0, share=0.3, erased="", brush="erase", kernel="RBF", n_starts=3, n_inducing=20,
-                     noise="shared", model="most probable"):
+def panel_prediction(
+    image=0,
+    share=0.3,
+    erased="",
+    brush="erase",
+    kernel="RBF",
+    n_starts=3,
+    n_inducing=20,
+    noise="shared",
+    model="most probable",
+) -> Figure:
     """Six views of one image: what is seen, expected, and how surely; its place; its class; missing pixels one by one.
 
     Parameters
@@ -135,11 +147,20 @@ def draw_place(axes, model, filled):
     axes.plot(*places.T, ".", color=QUIET, markersize=4, label="training images")
     mean, deviation = filled.latent_mean[0, [one, other]], np.sqrt(filled.latent_variance[0, [one, other]])
     for k in (1, 2):
-        axes.add_patch(Ellipse(mean, 2 * k * deviation[0], 2 * k * deviation[1], facecolor=ACCENT, alpha=0.25 / k,
-                               edgecolor=ACCENT))
+        axes.add_patch(
+            Ellipse(
+                mean, 2 * k * deviation[0], 2 * k * deviation[1], facecolor=ACCENT, alpha=0.25 / k, edgecolor=ACCENT
+            )
+        )
     axes.plot(*mean, "+", color=ACCENT, markersize=11, markeredgewidth=2, label="q(x*), 1 and 2 deviations")
-    axes.set(xlim=(-3.2, 3.2), ylim=(-3.2, 3.2), title="its place", xlabel="the two most relevant latent dimensions",
-             xticks=[-3, 0, 3], yticks=[-3, 0, 3])
+    axes.set(
+        xlim=(-3.2, 3.2),
+        ylim=(-3.2, 3.2),
+        title="its place",
+        xlabel="the two most relevant latent dimensions",
+        xticks=[-3, 0, 3],
+        yticks=[-3, 0, 3],
+    )
     axes.legend(fontsize=7.5, loc="lower left", handletextpad=0.3, borderpad=0.1)
 
 
@@ -149,8 +170,12 @@ def draw_classes(axes, now):
     axes.bar([str(k) for k in DIGITS], now.probabilities, color=colours)
     for place, value in enumerate(now.log_densities):
         axes.text(place, now.probabilities[place] + 0.03, f"{value:.1f}", ha="center", fontsize=9)
-    axes.set(ylim=(0, 1.18), yticks=[0, 0.5, 1], title="probability, log density",
-             xlabel=f"digit (blue: the truth, {now.label})")
+    axes.set(
+        ylim=(0, 1.18),
+        yticks=[0, 0.5, 1],
+        title="probability, log density",
+        xlabel=f"digit (blue: the truth, {now.label})",
+    )
 
 
 def draw_pixels(axes, now):
@@ -165,8 +190,15 @@ def draw_pixels(axes, now):
         title = f"missing: error {np.abs(mean - truth).mean():.1f}, {100 * inside:.0f} % in"
     else:
         title = "nothing is missing yet"
-    axes.set(xlim=(-3, INK + 3), ylim=(-8, INK + 8), xlabel="expected ink, ± 2 deviations", ylabel="true ink",
-             title=title, xticks=[0, 8, 16], yticks=[0, 8, 16])
+    axes.set(
+        xlim=(-3, INK + 3),
+        ylim=(-8, INK + 8),
+        xlabel="expected ink, ± 2 deviations",
+        ylabel="true ink",
+        title=title,
+        xticks=[0, 8, 16],
+        yticks=[0, 8, 16],
+    )
     axes.title.set_fontsize(10)
 
 
@@ -174,7 +206,7 @@ CODE = """\
 import numpy as np
 from gplvm_edu.datasets import load_digits
 from gplvm_edu.kernels import RBF, Linear
-from gplvm_edu.prediction import GenerativeClassifier, reconstruct
+from gplvm_edu.prediction import GenerativeClassifier
 
 data = load_digits()
 rows = [np.flatnonzero(data.target == k) for k in (3, 5, 8)]
@@ -190,7 +222,7 @@ classifier = GenerativeClassifier(5, {n_inducing}, {start}, noise="{noise}", n_s
 classifier.fit(data.data[train], data.target[train])
 log_densities = classifier.log_densities(row)[0]
 shown = {shown}
-filled = reconstruct(classifier.models_[shown], row, noise=True, n_starts={n_starts}, tolerance=1e-3)
+filled = classifier.models_[shown].reconstruct(row, n_starts={n_starts}, noise=True)
 print(dict(zip(classifier.classes_.tolist(), log_densities.round(2).tolist())))
 print("error of the missing pixels:", np.abs(filled.mean[0] - truth)[~seen].mean().round(3) if (~seen).any() else None)
 """
@@ -201,25 +233,31 @@ class PredictionExplorer(Explorer):
 
     title = "Half of a digit: where, what, how sure"
     questions = (
-        Question("An eight with a third of its pixels missing at random. Take away 90 % of them. The place becomes "
-                 "uncertain, of course. What will the expected picture turn into?",
-                 dict(image=2, share=0.3, erased="", kernel="RBF", noise="shared", model="8", n_inducing=20),
-                 dict(share=0.9),
-                 "Into something like the average digit of its class, blurred where eights differ; and the deviation "
-                 "says so. With nothing seen q(x*) would be the prior, and the picture the mean under it."),
-        Question("Ask the model of the threes to explain an image of a five, all pixels visible. It has to put the "
-                 "image somewhere. Will it draw a five?",
-                 dict(image=1, share=0.0, erased="", kernel="RBF", noise="shared", model="5", n_inducing=20),
-                 dict(model="3"),
-                 "No: it draws the three that looks most like this five. It has never seen anything else. That the "
-                 "explanation is poor shows in the log density, which is the sum over what it could not explain."),
-        Question("Each model was fitted with its own noise variance. Judge with these instead of the shared one: which "
-                 "class gains?",
-                 dict(image=4, share=0.6, erased="", kernel="RBF", noise="shared", model="3", n_inducing=20),
-                 dict(noise="own"),
-                 "The eights, and the image is a five. Their own noise is the largest of the three, so they forgive "
-                 "most; whatever an image has that nobody explains counts least against them. With the shared noise "
-                 "all three are equally strict."),
+        Question(
+            "An eight with a third of its pixels missing at random. Take away 90 % of them. The place becomes "
+            "uncertain, of course. What will the expected picture turn into?",
+            dict(image=2, share=0.3, erased="", kernel="RBF", noise="shared", model="8", n_inducing=20),
+            dict(share=0.9),
+            "Into something like the average digit of its class, blurred where eights differ; and the deviation "
+            "says so. With nothing seen q(x*) would be the prior, and the picture the mean under it.",
+        ),
+        Question(
+            "Ask the model of the threes to explain an image of a five, all pixels visible. It has to put the "
+            "image somewhere. Will it draw a five?",
+            dict(image=1, share=0.0, erased="", kernel="RBF", noise="shared", model="5", n_inducing=20),
+            dict(model="3"),
+            "No: it draws the three that looks most like this five. It has never seen anything else. That the "
+            "explanation is poor shows in the log density, which is the sum over what it could not explain.",
+        ),
+        Question(
+            "Each model was fitted with its own noise variance. Judge with these instead of the shared one: which "
+            "class gains?",
+            dict(image=4, share=0.6, erased="", kernel="RBF", noise="shared", model="3", n_inducing=20),
+            dict(noise="own"),
+            "The eights, and the image is a five. Their own noise is the largest of the three, so they forgive "
+            "most; whatever an image has that nobody explains counts least against them. With the shared noise "
+            "all three are equally strict.",
+        ),
     )
 
     def make_controls(self):
@@ -228,19 +266,34 @@ class PredictionExplorer(Explorer):
         return {
             "data": {
                 "image": W.IntSlider(0, 0, N_TEST - 1, description="image", **slider),
-                "share": W.FloatSlider(0.3, min=0.0, max=0.9, step=0.1, description="missing at random",
-                                       readout_format=".1f", layout=W.Layout(width="280px"), **wide),
-                "brush": W.ToggleButtons(options=("erase", "restore"), description="click", style={
-                    "button_width": "70px", "description_width": "35px"}),
+                "share": W.FloatSlider(
+                    0.3,
+                    min=0.0,
+                    max=0.9,
+                    step=0.1,
+                    description="missing at random",
+                    readout_format=".1f",
+                    layout=W.Layout(width="280px"),
+                    **wide,
+                ),
+                "brush": W.ToggleButtons(
+                    options=("erase", "restore"),
+                    description="click",
+                    style={"button_width": "70px", "description_width": "35px"},
+                ),
             },
             "kernel": {"kernel": W.ToggleButtons(options=("RBF", "linear"), style={"button_width": "80px"})},
             "start": {"n_starts": W.IntSlider(3, 1, 5, description="near images tried", **slider)},
             "size": {"n_inducing": W.SelectionSlider(options=SIZES, value=20, description="inducing points", **slider)},
             "more": {
-                "noise": W.ToggleButtons(options=("shared", "own"), description="noise", style={
-                    "button_width": "70px", "description_width": "40px"}),
-                "model": W.Dropdown(options=MODELS, description="draw the model of", layout=W.Layout(width="270px"),
-                                    **wide),
+                "noise": W.ToggleButtons(
+                    options=("shared", "own"),
+                    description="noise",
+                    style={"button_width": "70px", "description_width": "40px"},
+                ),
+                "model": W.Dropdown(
+                    options=MODELS, description="draw the model of", layout=W.Layout(width="270px"), **wide
+                ),
                 "erased": W.Text("", description="erased pixels", layout=W.Layout(width="240px"), **wide),
             },
         }
@@ -268,11 +321,14 @@ class PredictionExplorer(Explorer):
     def code(self, settings):
         start = {"RBF": "RBF(20.0, 1.0)", "linear": "Linear(5.0)"}[settings["kernel"]]
         chosen = settings["model"]
-        shown = ("int(np.argmax(log_densities + classifier.log_priors_))" if chosen == "most probable"
-                 else str(DIGITS.index(int(chosen))))
+        shown = (
+            "int(np.argmax(log_densities + classifier.log_priors_))"
+            if chosen == "most probable"
+            else str(DIGITS.index(int(chosen)))
+        )
         return CODE.format(start=start, shown=shown, **settings)
 
 
-def explore_prediction(**settings):
+def explore_prediction(**settings) -> PredictionExplorer:
     """The live explorer of chapter 13; any control can be set: ``explore_prediction(image=4, share=0.5)``."""
     return PredictionExplorer(**settings)

@@ -1,9 +1,11 @@
 """`explore_proximity`: a sheet, its neighbour graph, a map of it, and the GP-LVM that starts from that map."""
+
 from functools import lru_cache
 from typing import NamedTuple
 
 import ipywidgets as W
 import numpy as np
+from matplotlib.figure import Figure
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist, squareform
@@ -16,7 +18,6 @@ from gplvm_edu.proximity import (
     MetricMDS,
     NonMetricMDS,
     SammonMapping,
-    as_start,
     bridge_components,
     disparities,
     geodesic_distances,
@@ -25,6 +26,7 @@ from gplvm_edu.proximity import (
     principal_coordinates,
     short_circuits,
 )
+from gplvm_edu.starts import unit_scale
 
 from .explorer import Explorer, Question
 
@@ -33,7 +35,7 @@ METHODS = ("Isomap", "PCA", "metric MDS", "Sammon", "non-metric MDS")
 STRESS_MAPS = {"metric MDS": (MetricMDS, 40), "Sammon": (SammonMapping, 40), "non-metric MDS": (NonMetricMDS, 20)}
 GP_STEPS = 100
 MARGINS = dict(left=0.07, right=0.985, bottom=0.085, top=0.93, wspace=0.2, hspace=0.42)
-VIEW = np.array([[1.0, 0.0], [0.5, 0.22], [0.0, 1.0]])           # from three dimensions to the page
+VIEW = np.array([[1.0, 0.0], [0.5, 0.22], [0.0, 1.0]])  # from three dimensions to the page
 
 
 class Scene(NamedTuple):
@@ -41,13 +43,13 @@ class Scene(NamedTuple):
 
     Y: np.ndarray
     distances: np.ndarray
-    colour: np.ndarray                  # position along the sheet, or class
-    sheet: np.ndarray | None            # the truth, where there is one
+    colour: np.ndarray  # position along the sheet, or class
+    sheet: np.ndarray | None  # the truth, where there is one
     graph: sparse.csr_matrix
     geodesics: np.ndarray
     n_pieces: int
-    jumps: np.ndarray                   # (n_jumps, 2)
-    page: np.ndarray                    # where to draw the points of the graph
+    jumps: np.ndarray  # (n_jumps, 2)
+    page: np.ndarray  # where to draw the points of the graph
 
 
 @lru_cache(maxsize=32)
@@ -98,14 +100,14 @@ def _map_of_chords(data, noise, n_points, method, start):
     Model, max_iter = STRESS_MAPS[method]
     steps = Model(2, metric="distance", init=start, max_iter=max_iter, tol=1e-4, random_state=0).iterates(D)
     *_, last = steps
-    return last.embedding, D
+    return last.X, D
 
 
 @lru_cache(maxsize=32)
 def start_value(data, noise, n_points, n_neighbors, method, start):
     """Log likelihood of the GP-LVM with its default kernel at the map itself."""
     X, _ = layout(data, noise, n_points, n_neighbors, method, start)
-    model = GPLVM(init=as_start(X), latent_prior=None, max_iter=0)
+    model = GPLVM(init=unit_scale(X, keep_proportions=True), latent_prior=None, max_iter=0)
     return next(iter(model.iterates(load(data, noise, n_points)[0]))).value
 
 
@@ -127,8 +129,17 @@ def path_to(now, point):
 
 
 @in_style
-def panel_proximity(data="Swiss roll", noise=0.0, method="Isomap", start="classical", n_neighbors=7, n_points=400,
-                    point=0, state=None, earlier=()):
+def panel_proximity(
+    data="Swiss roll",
+    noise=0.0,
+    method="Isomap",
+    start="classical",
+    n_neighbors=7,
+    n_points=400,
+    point=0,
+    state=None,
+    earlier=(),
+) -> Figure:
     """Four views: data and graph, map, distances kept or not, and the GP-LVM's climb from the map.
 
     Parameters
@@ -160,16 +171,21 @@ def panel_proximity(data="Swiss roll", noise=0.0, method="Isomap", start="classi
     draw_distances(axes[1, 0], now, X, wanted, method)
     draw_climb(axes[1, 1], start_value(*setting, method, start), state, earlier)
     figure.moving = [artist for place in axes[0] for artist in path_artists(place)]
-    figure.moving.append(axes[0, 0].text(0.5, -0.02, "", transform=axes[0, 0].transAxes, ha="center", va="top",
-                                         fontsize="small", animated=True))
+    figure.moving.append(
+        axes[0, 0].text(
+            0.5, -0.02, "", transform=axes[0, 0].transAxes, ha="center", va="top", fontsize="small", animated=True
+        )
+    )
     move_path(figure, now, X if state is None else state[0], point)
     return figure
 
 
 def path_artists(axes):
     """A line and its two ends, to be moved by `move_path`."""
-    return (*axes.plot([], [], "-", color="black", linewidth=1.5, zorder=4, animated=True),
-            *axes.plot([], [], "o", color="black", markersize=6, zorder=5, animated=True))
+    return (
+        *axes.plot([], [], "-", color="black", linewidth=1.5, zorder=4, animated=True),
+        *axes.plot([], [], "o", color="black", markersize=6, zorder=5, animated=True),
+    )
 
 
 def move_path(figure, now, X, point):
@@ -248,15 +264,27 @@ def draw_climb(axes, at_start, state, earlier):
         lines.append((state[2], state[1], PALETTE[0]))
     for name, values, colour in lines:
         axes.plot(values, color=colour)
-        axes.annotate(f"{name}: {values[-1]:.0f}", (len(values) - 1, values[-1]), xytext=(-4, -11), ha="right",
-                      textcoords="offset points", color=colour, fontsize="small")
+        axes.annotate(
+            f"{name}: {values[-1]:.0f}",
+            (len(values) - 1, values[-1]),
+            xytext=(-4, -11),
+            ha="right",
+            textcoords="offset points",
+            color=colour,
+            fontsize="small",
+        )
     axes.plot(0, at_start, "o", color=ACCENT)
-    axes.set(title=f"GP-LVM from this map: log likelihood {at_start if state is None else state[1][-1]:.0f}",
-             xlabel="iteration", ylabel="log likelihood", xlim=(-0.03 * GP_STEPS, 1.03 * GP_STEPS))
+    axes.set(
+        title=f"GP-LVM from this map: log likelihood {at_start if state is None else state[1][-1]:.0f}",
+        xlabel="iteration",
+        ylabel="log likelihood",
+        xlim=(-0.03 * GP_STEPS, 1.03 * GP_STEPS),
+    )
     axes.margins(y=0.15)
     if state is None and not earlier:
-        axes.text(0.5, 0.5, "press Run: the GP-LVM climbs from this map", transform=axes.transAxes, ha="center",
-                  color=QUIET)
+        axes.text(
+            0.5, 0.5, "press Run: the GP-LVM climbs from this map", transform=axes.transAxes, ha="center", color=QUIET
+        )
 
 
 CODE = """\
@@ -266,8 +294,9 @@ from gplvm_edu import datasets
 from gplvm_edu.gplvm import GPLVM
 from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_distance
 from gplvm_edu.proximity import (
-    MetricMDS, NonMetricMDS, SammonMapping, as_start, bridge_components, geodesic_distances, graph_components,
-    neighbour_graph, principal_coordinates, short_circuits)
+    MetricMDS, NonMetricMDS, SammonMapping, bridge_components, geodesic_distances, graph_components, neighbour_graph,
+    principal_coordinates, short_circuits)
+from gplvm_edu.starts import unit_scale
 
 {load}
 D = cdist(Y, Y)
@@ -277,7 +306,8 @@ if n_pieces > 1:
     graph = bridge_components(graph, D)
 geodesics = geodesic_distances(graph)
 {make}
-model = GPLVM(init=as_start(X), latent_prior=None, max_iter={steps})      # Run goes on from here
+start = unit_scale(X, keep_proportions=True)
+model = GPLVM(init=start, latent_prior=None, max_iter={steps})      # Run goes on from here
 value = next(model.iterates(Y)).value
 {report}
 print(f"{{n_pieces}} pieces; log likelihood of the GP-LVM at this start: {{value:.1f}}")
@@ -293,11 +323,13 @@ Y, sheet = Y[keep], sheet[keep]""",
     "oil flow": """oil = datasets.simulate_oil_flow({n_points}, random_state=0)
 Y = oil.data + 0.1 * {noise:g} * np.random.default_rng(1).standard_normal(oil.data.shape)""",
 }
-MAKE = {"Isomap": "X, eigenvalues = principal_coordinates(geodesics, 2)",
-        "PCA": "X, eigenvalues = principal_coordinates(D, 2)          # classical MDS of straight distances"}
+MAKE = {
+    "Isomap": "X, eigenvalues = principal_coordinates(geodesics, 2)",
+    "PCA": "X, eigenvalues = principal_coordinates(D, 2)          # classical MDS of straight distances",
+}
 STEPS = """model = {Model}(2, metric="distance", init="{start}", max_iter={max_iter}, tol=1e-4, random_state=0)
 *_, last = model.iterates(D)
-X = last.embedding"""
+X = last.X"""
 
 
 class ProximityExplorer(Explorer):
@@ -305,31 +337,37 @@ class ProximityExplorer(Explorer):
 
     title = "Where to start: a sheet, a map, a climb"
     questions = (
-        Question("The graph has no short circuit at 7 neighbours. At 10, four of its edges, the red ones, jump from "
-                 "one layer of the roll to the next. How much of the map do four edges spoil?",
-                 dict(data="Swiss roll", noise=0.0, method="Isomap", start="classical", n_neighbors=7, n_points=400),
-                 dict(n_neighbors=10),
-                 "All of it. Every shortest way from one end of the sheet to the other now takes a jump, so nearly all "
-                 "long distances are wrong: the Procrustes distance goes from 0.08 to 0.79."),
-        Question("Metric MDS keeps straight distances as well as any map can. Will it do better than PCA at unrolling?",
-                 dict(data="Swiss roll", noise=0.0, method="PCA", start="classical", n_neighbors=7, n_points=400),
-                 dict(method="metric MDS"),
-                 "Its distances are kept better (the cloud at the lower left lies nearer to the line), and the roll "
-                 "stays rolled up. The fault is not in how the map is made but in the distances it was given: chords "
-                 "cut through the air between the layers."),
-        Question("Now cut a hole into the sheet. Isomap still knows every neighbour. What will its map look like?",
-                 dict(data="Swiss roll", noise=0.0, method="Isomap", start="classical", n_neighbors=7, n_points=600),
-                 dict(data="roll with a hole"),
-                 "The hole opens wide. Shortest ways must go round it, so distances across it are too long, and no "
-                 "flat map has such distances: the points beside the hole are pushed apart. Isomap asks for a sheet "
-                 "in which straight lines stay inside."),
+        Question(
+            "The graph has no short circuit at 7 neighbours. At 10, four of its edges, the red ones, jump from "
+            "one layer of the roll to the next. How much of the map do four edges spoil?",
+            dict(data="Swiss roll", noise=0.0, method="Isomap", start="classical", n_neighbors=7, n_points=400),
+            dict(n_neighbors=10),
+            "All of it. Every shortest way from one end of the sheet to the other now takes a jump, so nearly all "
+            "long distances are wrong: the Procrustes distance goes from 0.08 to 0.79.",
+        ),
+        Question(
+            "Metric MDS keeps straight distances as well as any map can. Will it do better than PCA at unrolling?",
+            dict(data="Swiss roll", noise=0.0, method="PCA", start="classical", n_neighbors=7, n_points=400),
+            dict(method="metric MDS"),
+            "Its distances are kept better (the cloud at the lower left lies nearer to the line), and the roll "
+            "stays rolled up. The fault is not in how the map is made but in the distances it was given: chords "
+            "cut through the air between the layers.",
+        ),
+        Question(
+            "Now cut a hole into the sheet. Isomap still knows every neighbour. What will its map look like?",
+            dict(data="Swiss roll", noise=0.0, method="Isomap", start="classical", n_neighbors=7, n_points=600),
+            dict(data="roll with a hole"),
+            "The hole opens wide. Shortest ways must go round it, so distances across it are too long, and no "
+            "flat map has such distances: the points beside the hole are pushed apart. Isomap asks for a sheet "
+            "in which straight lines stay inside.",
+        ),
     )
 
     light = ("point",)
     keeps_iterates = True
 
     def __init__(self, **settings):
-        self._runs = {}                 # {data, noise, points: {name: log likelihoods}}
+        self._runs = {}  # {data, noise, points: {name: log likelihoods}}
         super().__init__(**settings)
 
     def make_controls(self):
@@ -338,18 +376,34 @@ class ProximityExplorer(Explorer):
         return {
             "data": {
                 "data": W.ToggleButtons(options=DATA, description="data", style={"button_width": "120px"}),
-                "noise": W.FloatSlider(0.0, min=0.0, max=1.5, step=0.05, description="noise", readout_format=".2f",
-                                       layout=W.Layout(width="260px"), style={"description_width": "50px"}),
+                "noise": W.FloatSlider(
+                    0.0,
+                    min=0.0,
+                    max=1.5,
+                    step=0.05,
+                    description="noise",
+                    readout_format=".2f",
+                    layout=W.Layout(width="260px"),
+                    style={"description_width": "50px"},
+                ),
             },
             "kernel": {"method": W.Dropdown(options=METHODS, description="which distances, which map", **wide)},
-            "start": {"start": W.ToggleButtons(options=("classical", "random"), style={"button_width": "90px"},
-                                               tooltips=("classical MDS, that is PCA", "random positions"))},
+            "start": {
+                "start": W.ToggleButtons(
+                    options=("classical", "random"),
+                    style={"button_width": "90px"},
+                    tooltips=("classical MDS, that is PCA", "random positions"),
+                )
+            },
             "size": {
                 "n_neighbors": W.IntSlider(7, 2, 20, description="neighbours", **slider),
                 "n_points": W.IntSlider(400, 100, 600, 50, description="points", **slider),
             },
-            "more": {"point": W.BoundedIntText(0, 0, 599, description="path from point", layout=W.Layout(width="190px"),
-                                               **wide)},
+            "more": {
+                "point": W.BoundedIntText(
+                    0, 0, 599, description="path from point", layout=W.Layout(width="190px"), **wide
+                )
+            },
         }
 
     def panel(self, settings, state):
@@ -360,12 +414,12 @@ class ProximityExplorer(Explorer):
     def retouch(self, figure, settings):
         """Only the path moves with `point`."""
         now = scene(*(settings[name] for name in ("data", "noise", "n_points", "n_neighbors")))
-        move_path(figure, now, self._positions(), min(settings["point"], len(now.Y) - 1))
+        move_path(figure, now, self.positions(), min(settings["point"], len(now.Y) - 1))
 
-    def _positions(self):
+    def positions(self):
         """The map that is shown: the GP-LVM's when it has run, the method's own otherwise."""
-        if self._state is not None:
-            return self._state[0]
+        if self.state is not None:
+            return self.state[0]
         order = ("data", "noise", "n_points", "n_neighbors", "method", "start")
         return layout(*(self.settings[name] for name in order))[0]
 
@@ -376,19 +430,26 @@ class ProximityExplorer(Explorer):
         else:
             Model, max_iter = STRESS_MAPS[method]
             make = STEPS.format(Model=Model.__name__, start=settings["start"], max_iter=max_iter)
-        report = ("print(f\"{nearest_neighbour_errors(X, oil.target)} errors of {len(X)}\")"
-                  if settings["data"] == "oil flow" else
-                  "print(f\"{len(short_circuits(graph, sheet))} short circuits, \"\n"
-                  "      f\"Procrustes distance {procrustes_distance(sheet, X):.3f}\")")
-        return CODE.format(load=LOAD[settings["data"]].format(**settings), n_neighbors=settings["n_neighbors"],
-                           make=make, steps=GP_STEPS, report=report)
+        report = (
+            'print(f"{nearest_neighbour_errors(X, oil.target)} errors of {len(X)}")'
+            if settings["data"] == "oil flow"
+            else 'print(f"{len(short_circuits(graph, sheet))} short circuits, "\n'
+            '      f"Procrustes distance {procrustes_distance(sheet, X):.3f}")'
+        )
+        return CODE.format(
+            load=LOAD[settings["data"]].format(**settings),
+            n_neighbors=settings["n_neighbors"],
+            make=make,
+            steps=GP_STEPS,
+            report=report,
+        )
 
     def click(self, axes, x, y):
         """The point nearest to a click, in the graph or in the map."""
         if axes.get_gid() not in ("graph", "map"):
             return {}
         now = scene(*(self.settings[name] for name in ("data", "noise", "n_points", "n_neighbors")))
-        X = now.page if axes.get_gid() == "graph" else self._positions()
+        X = now.page if axes.get_gid() == "graph" else self.positions()
         return {"point": int(np.argmin(np.sum((X - [x, y]) ** 2, axis=1)))}
 
     def nudge(self, right, up):
@@ -402,7 +463,7 @@ class ProximityExplorer(Explorer):
         """The GP-LVM's own iterates, started from the map."""
         setting = [settings[name] for name in ("data", "noise", "n_points", "n_neighbors", "method", "start")]
         X, _ = layout(*setting)
-        model = GPLVM(init=as_start(X), latent_prior=None, max_iter=GP_STEPS)
+        model = GPLVM(init=unit_scale(X, keep_proportions=True), latent_prior=None, max_iter=GP_STEPS)
         values, name = [], self._name(settings)
         runs = self._runs.setdefault(tuple(setting[:3]), {})
         for step, now in enumerate(model.iterates(load(*setting[:3])[0])):
@@ -418,6 +479,6 @@ class ProximityExplorer(Explorer):
         return f"{method}, random start" if method in STRESS_MAPS and settings["start"] == "random" else method
 
 
-def explore_proximity(**settings):
+def explore_proximity(**settings) -> ProximityExplorer:
     """The live explorer of chapter 6; any control can be set: ``explore_proximity(method="PCA", n_neighbors=10)``."""
     return ProximityExplorer(**settings)

@@ -1,30 +1,32 @@
 """Show the code that runs: the body of a package function, without its docstring, inside a chapter."""
+
 import ast
 import inspect
 import io
 import textwrap
 import tokenize
+from typing import Any
 
 from IPython.display import Markdown
 
 LABEL_COLUMN = 60
 
 
-def source_without_docstring(function):
+def source_without_docstring(function) -> str:
     """Source text of a function as it stands in the package, comments and labels kept, docstring left out.
 
     Examples
     --------
     >>> from gplvm_edu.linalg import log_determinant
     >>> print(source_without_docstring(log_determinant))
-    def log_determinant(L):
+    def log_determinant(L) -> float:
         return 2.0 * np.sum(np.log(np.diag(L)))   # (A.9)
     """
     text = textwrap.dedent(inspect.getsource(function))
-    definition = ast.parse(text).body[0]
+    definition: Any = ast.parse(text).body[0]
     lines = _narrow_comments(text)
     if ast.get_docstring(definition) is not None:
-        del lines[definition.body[0].lineno - 1:definition.body[0].end_lineno]
+        del lines[definition.body[0].lineno - 1 : definition.body[0].end_lineno]
     return "\n".join(lines)
 
 
@@ -42,6 +44,6 @@ def _narrow_comments(text):
     return lines
 
 
-def show_source(*functions):
+def show_source(*functions) -> Markdown:
     """The functions as highlighted Python, to end a cell of a chapter with."""
     return Markdown("```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```")

@@ -1,53 +1,56 @@
 """`explore_unify`: a similarity matrix, its eigenvalues as bars to keep or discard, and the divergence that follows."""
+
 import time
 from functools import lru_cache
 from typing import NamedTuple
 
 import ipywidgets as W
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from gplvm_edu import datasets
+from gplvm_edu.datasets import cities, great_circle_distances, load_digits, simulate_oil_flow
 from gplvm_edu.kernels import RBF, Bias, Linear
-from gplvm_edu.linalg import double_centre, squared_distances
+from gplvm_edu.linalg import double_centre, nearest_semidefinite, squared_distances
 from gplvm_edu.optimise import minimise
 from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure, scatter_classes
-from gplvm_edu.unify import (
-    cities,
-    great_circle_distances,
-    linear_divergence,
-    minimiser,
-    nearest_semidefinite,
-    retained_sets,
-    similarity_from_distances,
-    spectrum,
-)
+from gplvm_edu.unify import linear_divergence, minimiser, retained_sets, similarity_from_distances, spectrum
 
 from .explorer import Explorer, Question
 
 MARGINS = dict(left=0.085, right=0.97, bottom=0.085, top=0.94, wspace=0.24, hspace=0.4)
 N_POINTS = 15
-SAME_CLICK = 0.4                # seconds within which two reports from one bar are one click
+SAME_CLICK = 0.4  # seconds within which two reports from one bar are one click
 SIMILARITIES = ("linear", "RBF", "polynomial", "distance matrix")
 DIRECTIONS = {"KL(S || K)": False, "KL(K || S)": True}
-PARTS = {"K = XX' + cI": False, "inverse of K = XX' + cI": True}
+PARTS = {"K = XX' + cI": "covariance", "inverse of K = XX' + cI": "precision"}
 RULES = ("corrected: above 1/beta", "as printed: above beta")
-DEFAULT = dict(data="digits", similarity="linear", width=1.0, preset="largest", kept=(1, 2), q=2,
-               direction="KL(S || K)", part="K = XX' + cI", ridge=0.01, rule=RULES[0])
+DEFAULT = dict(
+    data="digits",
+    similarity="linear",
+    width=1.0,
+    preset="largest",
+    kept=(1, 2),
+    q=2,
+    direction="KL(S || K)",
+    part="K = XX' + cI",
+    ridge=0.01,
+    rule=RULES[0],
+)
 
 
 class Choice(NamedTuple):
     """What one set of kept eigenvalues comes to."""
 
     eigenvalues: np.ndarray
-    kept: list                      # indices from 0
-    noise_variance: float           # of the directions that are not kept
-    geometric_mean: float           # of the discarded eigenvalues
+    kept: list  # indices from 0
+    noise_variance: float  # of the directions that are not kept
+    geometric_mean: float  # of the discarded eigenvalues
     divergence: float
     feasible: bool
-    latent: np.ndarray | None       # None when a length would be imaginary
-    covariance: np.ndarray | None   # K
-    profile: np.ndarray | None      # variance of K along each eigenvector of S
+    latent: np.ndarray | None  # None when a length would be imaginary
+    covariance: np.ndarray | None  # K
+    profile: np.ndarray | None  # variance of K along each eigenvector of S
 
 
 @lru_cache(maxsize=4)
@@ -59,9 +62,9 @@ def load(data):
         D = great_circle_distances(np.degrees(phi), np.degrees(theta), radius=1.0)
         return Y, D, np.zeros(len(Y), int), tuple(cities.WORLD)
     if data == "oil flow":
-        bunch = datasets.simulate_oil_flow(N_POINTS, random_state=0)
+        bunch = simulate_oil_flow(N_POINTS, random_state=0)
     else:
-        bunch = datasets.load_digits()
+        bunch = load_digits()
     Y, target = bunch.data[:N_POINTS], bunch.target[:N_POINTS]
     return Y, np.abs(Y[:, None] - Y).sum(axis=2), target, bunch.target_names
 
@@ -86,8 +89,10 @@ def retained(preset, kept, q, n_points):
     chosen = {"largest": range(q), "smallest": range(n_points - q, n_points)}.get(preset, [k - 1 for k in kept])
     chosen = sorted(chosen)
     if not 0 < len(chosen) < n_points:
-        raise ValueError(f"{len(chosen)} of {n_points} bars are kept. Keep at least one, and discard at least one: the "
-                         "noise is what the discarded have on average.")
+        raise ValueError(
+            f"{len(chosen)} of {n_points} bars are kept. Keep at least one, and discard at least one: the "
+            "noise is what the discarded have on average."
+        )
     if chosen[-1] >= n_points:
         raise ValueError(f"Bar {chosen[-1] + 1} does not exist: these data have {n_points} eigenvalues.")
     return chosen
@@ -106,7 +111,7 @@ def margins(sets, lam, part, rule):
         return sets.margin
     threshold = np.log(1.0 / sets.noise_variance)
     ends = np.log(lam[sets.kept])
-    return threshold - ends.max(axis=1) if PARTS[part] else ends.min(axis=1) - threshold
+    return threshold - ends.max(axis=1) if PARTS[part] == "precision" else ends.min(axis=1) - threshold
 
 
 def view(data, similarity, width, preset, kept, q, direction, part, ridge, rule, state=None):
@@ -120,41 +125,36 @@ def view(data, similarity, width, preset, kept, q, direction, part, ridge, rule,
     c, X, value = sets.noise_variance[row], None, sets.divergence[row]
     if state is not None:
         X, noise, values = state
-        c, value = (1 / noise if PARTS[part] else noise), values[-1]
+        c, value = (1 / noise if PARTS[part] == "precision" else noise), values[-1]
     elif feasible:
         X, noise = minimiser(S, len(chosen), DIRECTIONS[direction], PARTS[part], kept=chosen)
     K = profile = None
     if X is not None:
         K = X @ X.T + noise * np.eye(len(S))
-        K = np.linalg.inv(K) if PARTS[part] else K
+        K = np.linalg.inv(K) if PARTS[part] == "precision" else K
         profile = np.sum(U * (K @ U), axis=0)
     geometric = float(np.exp(np.mean(np.log(np.delete(lam, chosen)))))
     return Choice(lam, chosen, float(c), geometric, float(value), feasible, X, K, profile)
 
 
 @in_style
-def panel_unify(state=None, **settings):
+def panel_unify(state=None, **settings) -> Figure:
     """Four views of one setting: the spectrum, every set of that size, the embedding, and both matrices.
 
     Parameters
     ----------
-    data : "cities", "oil flow" or "digits"
-    similarity : "linear", "RBF", "polynomial" or "distance matrix"
-    width : float
-        Inverse width of the RBF, in units of 1 / (mean squared distance).
-    preset : "largest", "smallest" or "by hand"
-    kept : tuple of int
-        Numbers of the bars kept by hand, 1 for the largest eigenvalue.
-    q : int
-        How many are kept otherwise.
-    direction, part : str
-        Which divergence, and whether K or its inverse is of low rank plus noise.
-    ridge : float
-        Added to the diagonal of S.
-    rule : str
-        The threshold of a kept eigenvalue: corrected, or the misprint of Lawrence (2005), appendix B.1.
     state : tuple or None
         An iterate of the optimiser: (X, noise, values so far).
+    **settings : the controls
+        data : "cities", "oil flow" or "digits".
+        similarity : "linear", "RBF", "polynomial" or "distance matrix".
+        width : inverse width of the RBF, in units of 1 / (mean squared distance).
+        preset : "largest", "smallest" or "by hand".
+        kept : numbers of the bars kept by hand, 1 for the largest eigenvalue.
+        q : how many are kept otherwise.
+        direction, part : which divergence, and whether K or its inverse is of low rank plus noise.
+        ridge : added to the diagonal of S.
+        rule : the threshold of a kept eigenvalue: corrected, or the misprint of Lawrence (2005), appendix B.1.
 
     Returns
     -------
@@ -175,8 +175,11 @@ def draw_spectrum(axes, now, settings, state=None):
     lam, N = now.eigenvalues, len(now.eigenvalues)
     place = np.arange(1, N + 1)
     is_kept = np.isin(place - 1, now.kept)
-    wrong = is_kept & ((lam > (1 + 1e-9) * now.noise_variance) if PARTS[settings["part"]]
-                       else (lam < (1 - 1e-9) * now.noise_variance))
+    wrong = is_kept & (
+        (lam > (1 + 1e-9) * now.noise_variance)
+        if PARTS[settings["part"]] == "precision"
+        else (lam < (1 - 1e-9) * now.noise_variance)
+    )
     colours = np.where(wrong, ACCENT, np.where(is_kept, PALETTE[0], "#cfcfcf"))
     bottom = 0.3 * min(lam.min(), now.geometric_mean)
     axes.bar(place, lam - bottom, bottom=bottom, color=colours)
@@ -185,18 +188,34 @@ def draw_spectrum(axes, now, settings, state=None):
     axes.axhline(now.noise_variance, color=ACCENT, linewidth=1.4, label=label)
     if state is None:
         axes.axhspan(*sorted([now.geometric_mean, now.noise_variance]), color=ACCENT, alpha=0.15, linewidth=0)
-    axes.axhline(now.geometric_mean, color="black", linewidth=1.2, linestyle="--",
-                 label=f"geometric mean: {now.geometric_mean:.3g}")
+    axes.axhline(
+        now.geometric_mean,
+        color="black",
+        linewidth=1.2,
+        linestyle="--",
+        label=f"geometric mean: {now.geometric_mean:.3g}",
+    )
     if settings["rule"] == RULES[1]:
-        axes.axhline(1 / now.noise_variance, color=PALETTE[3], linewidth=1.4, linestyle=":",
-                     label=f"threshold as printed: {1 / now.noise_variance:.3g}")
+        axes.axhline(
+            1 / now.noise_variance,
+            color=PALETTE[3],
+            linewidth=1.4,
+            linestyle=":",
+            label=f"threshold as printed: {1 / now.noise_variance:.3g}",
+        )
     if state is not None:
         axes.plot(place, now.profile, "o", color="black", markersize=4, label="variance of K there")
-    axes.set(yscale="log", ylim=(bottom, 40 * lam.max()), xlim=(0.3, N + 0.7), xticks=place[::2],
-             xlabel="eigenvalues of S (blue kept, grey discarded)", ylabel="variance",
-             title="spectrum: click bars to keep or discard")
+    axes.set(
+        yscale="log",
+        ylim=(bottom, 40 * lam.max()),
+        xlim=(0.3, N + 0.7),
+        xticks=place[::2],
+        xlabel="eigenvalues of S (blue kept, grey discarded)",
+        ylabel="variance",
+        title="spectrum: click bars to keep or discard",
+    )
     decades = 10.0 ** np.arange(np.ceil(np.log10(bottom)), np.log10(40 * lam.max()))
-    axes.set_yticks(decades, labels=[f"{d:g}" for d in decades])                # plain text is drawn faster
+    axes.set_yticks(decades, labels=[f"{d:g}" for d in decades])  # plain text is drawn faster
     axes.yaxis.set_minor_locator(NullLocator())
     axes.legend(fontsize="small", loc="upper right")
     axes.set_gid("spectrum")
@@ -218,13 +237,25 @@ def draw_sets(axes, now, settings, state=None):
         best = np.flatnonzero(allowed)[np.argmin(sets.divergence[allowed])]
         axes.plot(margin[best], sets.divergence[best], "*", color="black", markersize=11, label="best feasible")
     if state is None:
-        axes.plot(margin[row], sets.divergence[row], "o", markersize=11, markerfacecolor="none",
-                  markeredgecolor=ACCENT, markeredgewidth=2, label="yours")
+        axes.plot(
+            margin[row],
+            sets.divergence[row],
+            "o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=ACCENT,
+            markeredgewidth=2,
+            label="yours",
+        )
     else:
         axes.axhline(now.divergence, color=ACCENT, linewidth=1.2, label="Run is here")
     top = sets.divergence.max()
-    axes.set(xlabel="log (worst kept eigenvalue / threshold)", ylabel="divergence in nats",
-             ylim=(-0.05 * top, 1.45 * top), title=f"{len(sets.kept)} ways to keep {size}: yours {now.divergence:.2f}")
+    axes.set(
+        xlabel="log (worst kept eigenvalue / threshold)",
+        ylabel="divergence in nats",
+        ylim=(-0.05 * top, 1.45 * top),
+        title=f"{len(sets.kept)} ways to keep {size}: yours {now.divergence:.2f}",
+    )
     axes.legend(fontsize="small", loc="upper right", ncols=2, columnspacing=1, handletextpad=0.3)
 
 
@@ -232,8 +263,15 @@ def draw_embedding(axes, now, settings):
     """The latent positions, or why there are none."""
     _, _, target, names = load(settings["data"])
     if now.latent is None:
-        axes.text(0.5, 0.5, "no embedding:\nan orange bar lies on the wrong side\nof the noise, its length is "
-                  "imaginary", ha="center", va="center", transform=axes.transAxes, color=ACCENT)
+        axes.text(
+            0.5,
+            0.5,
+            "no embedding:\nan orange bar lies on the wrong side\nof the noise, its length is imaginary",
+            ha="center",
+            va="center",
+            transform=axes.transAxes,
+            color=ACCENT,
+        )
         axes.set(xticks=[], yticks=[], title="embedding")
         return
     X = now.latent if now.latent.shape[1] > 1 else np.column_stack([now.latent, np.zeros(len(now.latent))])
@@ -245,10 +283,13 @@ def draw_embedding(axes, now, settings):
     else:
         scatter_classes(axes, X, target, names, size=36, legend="outside")
         box = axes.get_position()
-        axes.set_position([box.x0, box.y0, 0.8 * box.width, box.height])         # room for the legend
+        axes.set_position([box.x0, box.y0, 0.8 * box.width, box.height])  # room for the legend
     axes.margins(y=0.15)
-    axes.set(xlabel="latent dimension 1", ylabel="latent dimension 2" if now.latent.shape[1] > 1 else "",
-             title=f"embedding: q = {now.latent.shape[1]}, of squared length {np.sum(now.latent**2):.3g}")
+    axes.set(
+        xlabel="latent dimension 1",
+        ylabel="latent dimension 2" if now.latent.shape[1] > 1 else "",
+        title=f"embedding: q = {now.latent.shape[1]}, of squared length {np.sum(now.latent**2):.3g}",
+    )
 
 
 def draw_matrices(axes, now, settings):
@@ -259,9 +300,12 @@ def draw_matrices(axes, now, settings):
     limit = np.abs(S).max()
     axes.imshow(both, cmap="RdBu_r", vmin=-limit, vmax=limit)
     middle = (len(S) - 1) / 2
-    axes.set(xticks=[middle, middle + len(S) + 2], yticks=[],
-             xticklabels=["S, from the data", "K, from the latent space" if now.latent is not None else "no K"],
-             title="the two covariances")
+    axes.set(
+        xticks=[middle, middle + len(S) + 2],
+        yticks=[],
+        xticklabels=["S, from the data", "K, from the latent space" if now.latent is not None else "no K"],
+        title="the two covariances",
+    )
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -286,24 +330,23 @@ FORMULA = {
 }
 CODE = """\
 import numpy as np
-from gplvm_edu.datasets import load_digits, simulate_oil_flow
+from gplvm_edu.datasets import cities, great_circle_distances, load_digits, simulate_oil_flow
 from gplvm_edu.kernels import RBF, Bias, Linear
-from gplvm_edu.linalg import double_centre, squared_distances
-from gplvm_edu.unify import (cities, great_circle_distances, minimiser, nearest_semidefinite,
-                             retained_sets, similarity_from_distances, spectrum)
+from gplvm_edu.linalg import double_centre, nearest_semidefinite, squared_distances
+from gplvm_edu.unify import minimiser, retained_sets, similarity_from_distances, spectrum
 
 {load}
 {formula}
 S = len(S) * S / np.trace(S) + {ridge!r} * np.eye(len(S))        # mean eigenvalue 1, and a ridge
 eigenvalues, U = spectrum(S)
 kept = {kept}                                           # 0 is the largest
-sets = retained_sets(eigenvalues, len(kept), reverse={reverse}, precision={precision})
+sets = retained_sets(eigenvalues, len(kept), reverse={reverse}, low_rank={low_rank!r})
 row = sets.kept.tolist().index(kept)
 noise_variance, divergence = sets.noise_variance[row], sets.divergence[row]
 feasible = sets.margin[row] > -1e-9
 print(f"divergence {{divergence:.3f}} nats, noise {{noise_variance:.3g}}, feasible: {{feasible}}")
 if feasible:
-    X, c = minimiser(S, len(kept), reverse={reverse}, precision={precision}, kept=kept)
+    X, c = minimiser(S, len(kept), reverse={reverse}, low_rank={low_rank!r}, kept=kept)
 """
 
 
@@ -311,24 +354,33 @@ class UnifyExplorer(Explorer):
     """Controls for `panel_unify`; Run minimises the divergence from a random start."""
 
     title = "One divergence: which eigenvalues to keep"
-    _clicked = (0, 0.0)         # the bar clicked last, and when
+    clicked = (0, 0.0)  # the bar clicked last, and when
     questions = (
-        Question("The two largest bars are kept, and the gap between the two lines, times (N - q)/2, is the "
-                 "divergence. Some other pair has a smaller gap. Which, and can we have it?",
-                 DEFAULT, dict(preset="smallest"),
-                 "The two smallest: without them the discarded bars are more alike, and the gap shrinks. But the kept "
-                 "bars now lie below the noise, so their lengths (3.9) are imaginary. At the upper right the cheapest "
-                 "sets stand left of the line; the best that can be had is the star, the two largest."),
-        Question("The paper says that the reversed divergence keeps the smallest eigenvalues. Reverse it: will the "
-                 "star move to the smallest two?",
-                 DEFAULT, dict(direction="KL(K || S)"),
-                 "It does not move. The noise falls from the arithmetic to the harmonic mean, and the largest two are "
-                 "still the best feasible pair (3.17)."),
-        Question("Now let the inverse of K be of low rank plus noise. Which pair will be best, and for which direction "
-                 "of the divergence?",
-                 DEFAULT, dict(part="inverse of K = XX' + cI", preset="smallest"),
-                 "The two smallest, for either direction (try both). Where the low-rank part sits decides which end of "
-                 "the spectrum is kept; the direction decides only which mean the noise is (3.18)."),
+        Question(
+            "The two largest bars are kept, and the gap between the two lines, times (N - q)/2, is the "
+            "divergence. Some other pair has a smaller gap. Which, and can we have it?",
+            DEFAULT,
+            dict(preset="smallest"),
+            "The two smallest: without them the discarded bars are more alike, and the gap shrinks. But the kept "
+            "bars now lie below the noise, so their lengths (3.9) are imaginary. At the upper right the cheapest "
+            "sets stand left of the line; the best that can be had is the star, the two largest.",
+        ),
+        Question(
+            "The paper says that the reversed divergence keeps the smallest eigenvalues. Reverse it: will the "
+            "star move to the smallest two?",
+            DEFAULT,
+            dict(direction="KL(K || S)"),
+            "It does not move. The noise falls from the arithmetic to the harmonic mean, and the largest two are "
+            "still the best feasible pair (3.17).",
+        ),
+        Question(
+            "Now let the inverse of K be of low rank plus noise. Which pair will be best, and for which direction "
+            "of the divergence?",
+            DEFAULT,
+            dict(part="inverse of K = XX' + cI", preset="smallest"),
+            "The two smallest, for either direction (try both). Where the low-rank part sits decides which end of "
+            "the spectrum is kept; the direction decides only which mean the noise is (3.18).",
+        ),
     )
 
     def make_controls(self):
@@ -337,26 +389,52 @@ class UnifyExplorer(Explorer):
         return {
             "data": {"data": W.ToggleButtons(options=["digits", "oil flow", "cities"], description="data", **tidy)},
             "kernel": {
-                "similarity": W.Dropdown(options=SIMILARITIES, description="S", layout=W.Layout(width="230px"),
-                                         style={"description_width": "20px"}),
-                "width": W.FloatLogSlider(1.0, base=10, min=-1, max=2, step=0.1, description="RBF inverse width",
-                                          readout_format=".2f", layout=W.Layout(width="310px"), **wide),
+                "similarity": W.Dropdown(
+                    options=SIMILARITIES,
+                    description="S",
+                    layout=W.Layout(width="230px"),
+                    style={"description_width": "20px"},
+                ),
+                "width": W.FloatLogSlider(
+                    1.0,
+                    base=10,
+                    min=-1,
+                    max=2,
+                    step=0.1,
+                    description="RBF inverse width",
+                    readout_format=".2f",
+                    layout=W.Layout(width="310px"),
+                    **wide,
+                ),
             },
             "start": {
                 "preset": W.ToggleButtons(options=["largest", "smallest", "by hand"], **tidy),
-                "kept": W.SelectMultiple(options=range(1, N_POINTS + 1), value=(1, 2), rows=3, description="kept bars",
-                                         layout=W.Layout(width="170px")),
+                "kept": W.SelectMultiple(
+                    options=range(1, N_POINTS + 1),
+                    value=(1, 2),
+                    rows=3,
+                    description="kept bars",
+                    layout=W.Layout(width="170px"),
+                ),
             },
-            "size": {
-                "q": W.IntSlider(2, 1, 6, description="dimensions q", layout=W.Layout(width="230px"), **wide),
-            },
+            "size": {"q": W.IntSlider(2, 1, 6, description="dimensions q", layout=W.Layout(width="230px"), **wide)},
             "more": {
                 "direction": W.ToggleButtons(options=list(DIRECTIONS), style={"button_width": "90px"}),
                 "part": W.Dropdown(options=list(PARTS), layout=W.Layout(width="200px")),
-                "ridge": W.FloatLogSlider(0.01, base=10, min=-6, max=0, step=0.25, description="ridge on S",
-                                          readout_format=".1e", layout=W.Layout(width="270px"), **wide),
-                "rule": W.Dropdown(options=RULES, description="kept bars must lie",
-                                   layout=W.Layout(width="330px"), **wide),
+                "ridge": W.FloatLogSlider(
+                    0.01,
+                    base=10,
+                    min=-6,
+                    max=0,
+                    step=0.25,
+                    description="ridge on S",
+                    readout_format=".1e",
+                    layout=W.Layout(width="270px"),
+                    **wide,
+                ),
+                "rule": W.Dropdown(
+                    options=RULES, description="kept bars must lie", layout=W.Layout(width="330px"), **wide
+                ),
             },
         }
 
@@ -367,45 +445,45 @@ class UnifyExplorer(Explorer):
             settings["preset"] = "by hand"
         super().set(**settings)
 
-    def _on_change(self, change):
-        if self._quiet:
-            return
+    def on_change(self, change):
         if change["owner"] is self.controls["kept"]:
             self.set(preset="by hand")
         elif change["owner"] is self.controls["q"] and self.settings["preset"] == "by hand":
             self.set(preset="largest")
         else:
-            super()._on_change(change)
+            super().on_change(change)
 
-    def _controls_changed(self, *changed):
+    def controls_changed(self, *changed):
         now = self.settings
         if now["preset"] != "by hand":
             n_points = len(load(now["data"])[0])
-            self._quiet = True
-            try:
+            with self.quietly():
                 self.controls["kept"].value = tuple(k + 1 for k in retained(now["preset"], (), now["q"], n_points))
-            finally:
-                self._quiet = False
-        super()._controls_changed(*changed)
+        super().controls_changed(*changed)
 
     def panel(self, settings, state):
         return panel_unify(**settings, state=state)
 
     def code(self, settings):
         kept = retained(settings["preset"], settings["kept"], settings["q"], len(load(settings["data"])[0]))
-        return CODE.format(load=LOAD[settings["data"]], formula=FORMULA[settings["similarity"]].format(**settings),
-                           ridge=settings["ridge"], kept=kept, reverse=DIRECTIONS[settings["direction"]],
-                           precision=PARTS[settings["part"]])
+        return CODE.format(
+            load=LOAD[settings["data"]],
+            formula=FORMULA[settings["similarity"]].format(**settings),
+            ridge=settings["ridge"],
+            kept=kept,
+            reverse=DIRECTIONS[settings["direction"]],
+            low_rank=PARTS[settings["part"]],
+        )
 
     def click(self, axes, x, y):
         """A click on a bar keeps it, or discards it if it was kept."""
         if axes.get_gid() != "spectrum":
             return {}
         n_points = len(load(self.settings["data"])[0])
-        bar, before = int(np.clip(round(x), 1, n_points)), self._clicked
-        self._clicked = (bar, time.monotonic())
-        if before[0] == bar and self._clicked[1] - before[1] < SAME_CLICK:
-            return {}                                   # the hand moved a little while the button was down
+        bar, before = int(np.clip(round(x), 1, n_points)), self.clicked
+        self.clicked = (bar, time.monotonic())
+        if before[0] == bar and self.clicked[1] - before[1] < SAME_CLICK:
+            return {}  # the hand moved a little while the button was down
         return {"kept": tuple(sorted(set(self.settings["kept"]) ^ {bar})), "preset": "by hand"}
 
     def iterates(self, settings):
@@ -413,7 +491,7 @@ class UnifyExplorer(Explorer):
         keys = ("data", "similarity", "width", "ridge")
         S, size = similarity_matrix(*[settings[k] for k in keys]), len(self.settings["kept"])
         reverse = DIRECTIONS[settings["direction"]]
-        if PARTS[settings["part"]]:                     # the same divergence of the inverses, exchanged
+        if PARTS[settings["part"]] == "precision":  # the same divergence of the inverses, exchanged
             S, reverse = np.linalg.inv(S), not reverse
             S = 0.5 * (S + S.T)
         N, unit = len(S), np.trace(S) / len(S)
@@ -430,6 +508,6 @@ class UnifyExplorer(Explorer):
             yield min(step / 400, 1.0), (X, unit * float(np.exp(iterate.x[-1])), list(values))
 
 
-def explore_unify(**settings):
+def explore_unify(**settings) -> UnifyExplorer:
     """The live explorer of chapter 3; any control can be set: ``explore_unify(data="cities", q=3)``."""
     return UnifyExplorer(**(DEFAULT | settings if "kept" not in settings else settings))

@@ -3,6 +3,7 @@
 `source` and `table` say where the points come from, `fit` holds the model at one iterate, `panel` draws it, `explore`
 has the controls.
 """
+
 from .explore import GPLVMExplorer, explore_gplvm
 from .fit import PrintedGPLVM
 from .panel import panel_gplvm

@@ -1,4 +1,5 @@
 """The controls of `explore_gplvm`."""
+
 import asyncio
 from importlib.util import find_spec
 
@@ -13,30 +14,45 @@ from .table import read_table
 YOURS = "yours"
 MAX_POINTS = 300
 MODULES = {"isomap": "gplvm_edu.proximity", "kernel_pca": "gplvm_edu.unify"}
-INITS = [init for init in ("pca", "kernel_pca", "isomap", "random")
-         if init not in MODULES or find_spec(MODULES[init]) is not None]
+INITS = [
+    init
+    for init in ("pca", "kernel_pca", "isomap", "random")
+    if init not in MODULES or find_spec(MODULES[init]) is not None
+]
 
 CODE = """\
 import numpy as np
 from gplvm_edu.datasets import load_digits, make_swiss_roll, simulate_oil_flow
 from gplvm_edu.gplvm import GPLVM
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
+from gplvm_edu.maps import grid_points
 {more}
 {load}
 {scale}v = (Y - Y.mean(axis=0)).var()
 b = min(np.exp(-2), v)
 kernel = {kernel}
-model = {Model}(kernel=kernel, init="{init}", latent_prior={prior}, optimizer="{optimizer}",
+model = {Model}(kernel=kernel, init="{init}", latent_prior={prior}, optimiser="{optimiser}",
               max_iter={step}, random_state={seed})
 model.fit(Y)
 X = model.embedding_
-grey = model.log_precision((-{limit:g}, {limit:g}, -{limit:g}, {limit:g}))      # light where the map is sure
+square = grid_points((-{limit:g}, {limit:g}, -{limit:g}, {limit:g}), 60)
+grey = model.log_precision(square).reshape(60, 60)           # light where the map is sure
 decoded, deviation = model.inverse_transform([[{x1:g}, {x2:g}]], return_std=True)
 print(f"objective {{model.history_[-1]:.1f}} after {step} steps")
-print("decoded", decoded[0].round(3), "deviation", deviation.round(3))
+print("decoded", decoded[0].round(3), "deviation", deviation[0].round(3))
 """
-TRAINED = dict(data="oil flow", scale=False, kernel="RBF", inverse_width=1.0, noise=0.1, init="pca", n_points=100,
-               optimizer="l-bfgs", prior=True, gradient=CORRECTED)
+TRAINED = dict(
+    data="oil flow",
+    scale=False,
+    kernel="RBF",
+    inverse_width=1.0,
+    noise=0.1,
+    init="pca",
+    n_points=100,
+    optimiser="l-bfgs",
+    prior=True,
+    gradient=CORRECTED,
+)
 
 
 class GPLVMExplorer(Explorer):
@@ -46,24 +62,33 @@ class GPLVMExplorer(Explorer):
     keeps_iterates = True
     light = ("x1", "x2")
     questions = (
-        Question("Run this with the prior on. If we switch the prior off and run again, will the points lie closer "
-                 "together or further apart? And what will that do to the fit?",
-                 TRAINED, dict(prior=False),
-                 "Further apart. The kernel sees only inverse width times squared distance, so positions and width can "
-                 "trade scale for nothing; the prior alone pulls the points in, and the inverse width grows to make up "
-                 "for it. Read the axes, not the shape. (Watch the run that has just started.)"),
-        Question("The cross stands among the digits. Which image do you expect when we drag it out of the data, into "
-                 "the dark: a sharper one, noise, or something else? And the deviation?",
-                 {**TRAINED, "data": "digits", "inverse_width": 2.0, "x1": 0.5, "x2": 0.5}, dict(x1=2.4, x2=-2.4),
-                 "The mean of all images: far from data the covariances with all points vanish, the map falls back to "
-                 "the prior's mean, and the deviation climbs to the prior's. The model says that it does not know. "
-                 "Press Run and drag again."),
-        Question("From the PCA start, Run ends near 830 with the classes mostly apart. Will it find its way to the "
-                 "same place from random positions?",
-                 TRAINED, dict(init="random"),
-                 "No. It ends lower, with classes torn into islands: points that have to pass through one another "
-                 "can't, because on the way the likelihood falls. The objective has very many maxima, and the start "
-                 "chooses one: chapter 6 is about that."),
+        Question(
+            "Run this with the prior on. If we switch the prior off and run again, will the points lie closer "
+            "together or further apart? And what will that do to the fit?",
+            TRAINED,
+            dict(prior=False),
+            "Further apart. The kernel sees only inverse width times squared distance, so positions and width can "
+            "trade scale for nothing; the prior alone pulls the points in, and the inverse width grows to make up "
+            "for it. Read the axes, not the shape. (Watch the run that has just started.)",
+        ),
+        Question(
+            "The cross stands among the digits. Which image do you expect when we drag it out of the data, into "
+            "the dark: a sharper one, noise, or something else? And the deviation?",
+            {**TRAINED, "data": "digits", "inverse_width": 2.0, "x1": 0.5, "x2": 0.5},
+            dict(x1=2.4, x2=-2.4),
+            "The mean of all images: far from data the covariances with all points vanish, the map falls back to "
+            "the prior's mean, and the deviation climbs to the prior's. The model says that it does not know. "
+            "Press Run and drag again.",
+        ),
+        Question(
+            "From the PCA start, Run ends near 830 with the classes mostly apart. Will it find its way to the "
+            "same place from random positions?",
+            TRAINED,
+            dict(init="random"),
+            "No. It ends lower, with classes torn into islands: points that have to pass through one another "
+            "can't, because on the way the likelihood falls. The objective has very many maxima, and the start "
+            "chooses one: chapter 6 is about that.",
+        ),
     )
 
     def __init__(self, Y=None, labels=None, **settings):
@@ -82,44 +107,77 @@ class GPLVMExplorer(Explorer):
             },
             "kernel": {
                 "kernel": W.Dropdown(options=list(KERNELS), layout=W.Layout(width="140px")),
-                "inverse_width": W.FloatLogSlider(1.0, base=10, min=-2, max=2, step=0.1, description="inverse width",
-                                                  readout_format=".2f", layout=W.Layout(width="270px"), **wide),
-                "noise": W.FloatLogSlider(0.1, base=10, min=-3, max=0, step=0.1, description="noise share",
-                                          readout_format=".3f", layout=W.Layout(width="270px"), **wide),
+                "inverse_width": W.FloatLogSlider(
+                    1.0,
+                    base=10,
+                    min=-2,
+                    max=2,
+                    step=0.1,
+                    description="inverse width",
+                    readout_format=".2f",
+                    layout=W.Layout(width="270px"),
+                    **wide,
+                ),
+                "noise": W.FloatLogSlider(
+                    0.1,
+                    base=10,
+                    min=-3,
+                    max=0,
+                    step=0.1,
+                    description="noise share",
+                    readout_format=".3f",
+                    layout=W.Layout(width="270px"),
+                    **wide,
+                ),
             },
             "start": {
                 "init": W.Dropdown(options=INITS, description="positions", layout=W.Layout(width="190px"), **wide),
-                "seed": W.BoundedIntText(0, min=0, max=99, description="seed of random", layout=W.Layout(width="160px"),
-                                         **wide),
-                "optimizer": W.Dropdown(options=["l-bfgs", "scg"], description="optimiser",
-                                        layout=W.Layout(width="160px"), **wide),
+                "seed": W.BoundedIntText(
+                    0, min=0, max=99, description="seed of random", layout=W.Layout(width="160px"), **wide
+                ),
+                "optimiser": W.Dropdown(
+                    options=["l-bfgs", "scg"], description="optimiser", layout=W.Layout(width="160px"), **wide
+                ),
             },
             "size": {
-                "n_points": W.IntSlider(100, 20, MAX_POINTS, 10, description="points", layout=W.Layout(width="230px"),
-                                        continuous_update=False, **wide),
+                "n_points": W.IntSlider(
+                    100,
+                    20,
+                    MAX_POINTS,
+                    10,
+                    description="points",
+                    layout=W.Layout(width="230px"),
+                    continuous_update=False,
+                    **wide,
+                )
             },
             "more": {
-                "gradient": W.Dropdown(options=[CORRECTED, PRINTED], description="gradient (5.4)",
-                                       layout=W.Layout(width="290px"), **wide),
-                "prior": W.Checkbox(True, description="unit Gaussian prior on X", indent=False,
-                                    layout=W.Layout(width="210px")),
-                "x1": W.BoundedFloatText(0.0, min=-1000, max=1000, step=0.1, description="cross",
-                                         layout=W.Layout(width="125px"), **wide),
+                "gradient": W.Dropdown(
+                    options=[CORRECTED, PRINTED], description="gradient (5.4)", layout=W.Layout(width="290px"), **wide
+                ),
+                "prior": W.Checkbox(
+                    True, description="unit Gaussian prior on X", indent=False, layout=W.Layout(width="210px")
+                ),
+                "x1": W.BoundedFloatText(
+                    0.0, min=-1000, max=1000, step=0.1, description="cross", layout=W.Layout(width="125px"), **wide
+                ),
                 "x2": W.BoundedFloatText(0.0, min=-1000, max=1000, step=0.1, layout=W.Layout(width="80px")),
             },
         }
 
-    def _make_fixed_parts(self):
-        super()._make_fixed_parts()
-        self.upload = W.FileUpload(accept=".csv,.txt,.tsv", multiple=False, description="your CSV",
-                                   layout=W.Layout(width="120px")).add_class("gplvm-upload")
-        self.label_column = W.Text("", placeholder="label column", continuous_update=False,
-                                   layout=W.Layout(width="120px")).add_class("gplvm-control-label_column")
+    def make_fixed_parts(self):
+        super().make_fixed_parts()
+        self.upload = W.FileUpload(
+            accept=".csv,.txt,.tsv", multiple=False, description="your CSV", layout=W.Layout(width="120px")
+        ).add_class("gplvm-upload")
+        self.label_column = W.Text(
+            "", placeholder="label column", continuous_update=False, layout=W.Layout(width="120px")
+        ).add_class("gplvm-control-label_column")
         self.upload.observe(self._on_upload, names="value")
         self.label_column.observe(self._on_upload, names="value")
 
-    def _layout(self):
-        rows = super()._layout()
+    def rows(self):
+        rows = super().rows()
         rows[1].children = (*rows[1].children, self.upload, self.label_column)
         return rows
 
@@ -132,18 +190,19 @@ class GPLVMExplorer(Explorer):
             table = read_table(file["content"], self.label_column.value)
             self.own = Source(table.data, table.labels, self._loading_code(file["name"]))
         except Exception as error:
-            self._show_error(error)
+            self.show_error(error)
             return
         self.error_box.value = ""
-        self._quiet = True
-        self.controls["data"].options = [*BUILT_IN, YOURS]
-        self._quiet = False
+        with self.quietly():
+            self.controls["data"].options = [*BUILT_IN, YOURS]
         self.set(data=YOURS)
 
     def _loading_code(self, name):
         column = f", {self.label_column.value!r}" if self.label_column.value else ""
-        return ("from gplvm_widgets.gplvm import read_table\n"
-                f"with open({name!r}, 'rb') as file:\n    Y = read_table(file.read(){column}).data")
+        return (
+            "from gplvm_widgets.gplvm import read_table\n"
+            f"with open({name!r}, 'rb') as file:\n    Y = read_table(file.read(){column}).data"
+        )
 
     def _source(self, settings):
         return self.own if settings["data"] == YOURS else BUILT_IN[settings["data"]]
@@ -159,7 +218,7 @@ class GPLVMExplorer(Explorer):
         return {"x1": round(x, 3), "x2": round(y, 3)} if axes.get_gid() == "latent" else {}
 
     def nudge(self, right, up):
-        step = self._figure.scene.latent.get_xlim()[1] / 50
+        step = self.figure.scene.latent.get_xlim()[1] / 50
         return {"x1": round(self.settings["x1"] + right * step, 3), "x2": round(self.settings["x2"] + up * step, 3)}
 
     def iterates(self, settings):
@@ -169,7 +228,7 @@ class GPLVMExplorer(Explorer):
     def reveal(self, button=None):
         """Show the answer; where it is about another fit, start that fit too."""
         super().reveal(button)
-        if not set(self._asked.after) <= set(self.light):
+        if not set(self.asked.after) <= set(self.light):
             try:
                 asyncio.get_running_loop()
             except RuntimeError:
@@ -183,15 +242,22 @@ class GPLVMExplorer(Explorer):
         gamma, noise = three_digits(settings["inverse_width"]), three_digits(settings["noise"])
         return CODE.format(
             more="from gplvm_widgets.gplvm import PrintedGPLVM\n" if printed else "",
-            load=self._source(settings).code(settings["n_points"]), scale=scale if settings["scale"] else "",
+            load=self._source(settings).code(settings["n_points"]),
+            scale=scale if settings["scale"] else "",
             kernel=KERNELS[settings["kernel"]].format(gamma=gamma, noise=noise),
-            Model="PrintedGPLVM" if printed else "GPLVM", init=settings["init"], seed=settings["seed"],
-            prior='"gaussian"' if settings["prior"] else "None", optimizer=settings["optimizer"],
-            step=0 if self._state is None else self._state.step, x1=settings["x1"], x2=settings["x2"],
-            limit=self._figure.scene.latent.get_xlim()[1])
+            Model="PrintedGPLVM" if printed else "GPLVM",
+            init=settings["init"],
+            seed=settings["seed"],
+            prior='"gaussian"' if settings["prior"] else "None",
+            optimiser=settings["optimiser"],
+            step=0 if self.state is None else self.state.step,
+            x1=settings["x1"],
+            x2=settings["x2"],
+            limit=self.figure.scene.latent.get_xlim()[1],
+        )
 
 
-def explore_gplvm(Y=None, labels=None, **settings):
+def explore_gplvm(Y=None, labels=None, **settings) -> GPLVMExplorer:
     """The live explorer of chapter 5, for the course's data or your own.
 
     Parameters
@@ -200,6 +266,6 @@ def explore_gplvm(Y=None, labels=None, **settings):
         Your data; a CSV file can be uploaded as well.
     labels : sequence (N,), optional
         A class or a number for each row, for the colours.
-    settings : any control, such as ``kernel="MLP"``, ``init="random"``, ``n_points=200``
+    **settings : any control, such as ``kernel="MLP"``, ``init="random"``, ``n_points=200``
     """
     return GPLVMExplorer(Y, labels, **settings)

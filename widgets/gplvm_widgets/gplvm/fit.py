@@ -1,18 +1,19 @@
 """The GP-LVM at one iterate of one setting of the controls."""
+
 import copy
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from gplvm_edu.gplvm import GPLVM, State, value_and_gradients
+from gplvm_edu.gplvm import GPLVM, GPLVMState, value_and_gradients
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
 from gplvm_edu.optimise import minimise
 
 from .source import load
 
 MAX_STEPS = 300
-KERNELS = {                             # v is the variance of the data, gamma the slider, noise its share of v
+KERNELS = {  # v is the variance of the data, gamma the slider, noise its share of v
     "RBF": "RBF(v, {gamma:g}) + Bias(b) + White({noise:g} * v)",
     "RBF + linear": "RBF(v / 2, {gamma:g}) + Linear(v / 2) + Bias(b) + White({noise:g} * v)",
     "Matern 3/2": "Matern32(v, {gamma:g}) + Bias(b) + White({noise:g} * v)",
@@ -28,21 +29,18 @@ class PrintedGPLVM(GPLVM):
     def iterates(self, Y):
         """The same start and the same objective; only the gradient is wrong."""
         start = next(super().iterates(Y))
-        kernel, (N, q) = self._kernel_start.copy(), start.X.shape
+        kernel, (N, q) = self.set_state(start).kernel_.copy(), start.X.shape
 
         def value_and_gradient(x):
-            kernel.theta = x[N * q:]
-            X = x[:N * q].reshape(N, q)
-            try:
-                value, dX, dtheta = printed_gradients(self._Y, X, kernel, self.latent_prior, self.jitter_)
-            except np.linalg.LinAlgError:
-                return 1e300, np.zeros_like(x)
+            kernel.theta = x[N * q :]
+            X = x[: N * q].reshape(N, q)
+            value, dX, dtheta = printed_gradients(self.rows_ - self.mean_, X, kernel, self.latent_prior, self.jitter_)
             return -value, -np.concatenate([dX.ravel(), dtheta])
 
         x0 = np.concatenate([start.X.ravel(), start.theta])
-        for iterate in minimise(value_and_gradient, x0, self.optimizer, self.max_iter, self.tol):
-            X, theta = iterate.x[:N * q].reshape(N, q), iterate.x[N * q:]
-            yield State(X, theta, -iterate.value, iterate.n_evaluations)
+        for iterate in minimise(value_and_gradient, x0, self.optimiser, self.max_iter, self.tol):
+            X, theta = iterate.x[: N * q].reshape(N, q), iterate.x[N * q :]
+            yield GPLVMState(X, theta, -iterate.value, iterate.n_evaluations, iterate.stopped)
 
 
 def printed_gradients(Y, X, kernel, latent_prior, jitter):
@@ -55,7 +53,7 @@ class Snapshot(NamedTuple):
     """One iterate of a run, its number, and the objective of all iterates so far (shared by all snapshots)."""
 
     step: int
-    state: State
+    state: GPLVMState
     values: list
 
 
@@ -71,13 +69,20 @@ def make_kernel(Y, kernel, inverse_width, noise):
     return eval(KERNELS[kernel].format(gamma=three_digits(inverse_width), noise=three_digits(noise)), names)
 
 
-def make_model(source, scale, kernel, inverse_width, noise, init, seed, n_points, optimizer, prior, gradient,
-               max_iter=MAX_STEPS):
+def make_model(
+    source, scale, kernel, inverse_width, noise, init, seed, n_points, optimiser, prior, gradient, max_iter=MAX_STEPS
+):
     """The estimator of one setting, not fitted."""
     Y = load(source, n_points, scale)[0]
     Model = GPLVM if gradient == CORRECTED else PrintedGPLVM
-    return Model(kernel=make_kernel(Y, kernel, inverse_width, noise), init=init, max_iter=max_iter,
-                 latent_prior="gaussian" if prior else None, optimizer=optimizer, random_state=seed)
+    return Model(
+        kernel=make_kernel(Y, kernel, inverse_width, noise),
+        init=init,
+        max_iter=max_iter,
+        latent_prior="gaussian" if prior else None,
+        optimiser=optimiser,
+        random_state=seed,
+    )
 
 
 @lru_cache(maxsize=16)
@@ -87,7 +92,7 @@ def start_model(source, **settings):
     steps = model.iterates(load(source, settings["n_points"], settings["scale"])[0])
     state = next(steps)
     steps.close()
-    return model.set_state(state, [state.value]), state
+    return model.keep(state, [state.value]), state
 
 
 @lru_cache(maxsize=16)
@@ -99,7 +104,7 @@ def slope_ratio(source, **settings):
 
     def evaluate(X, theta):
         kernel.theta = theta
-        return gradients(model._Y, X, kernel, model.latent_prior, model.jitter_)
+        return gradients(model.rows_ - model.mean_, X, kernel, model.latent_prior, model.jitter_)
 
     _, dX, dtheta = evaluate(state.X, state.theta)
     length = np.sqrt(np.sum(dX**2) + np.sum(dtheta**2))
@@ -111,7 +116,7 @@ def slope_ratio(source, **settings):
 def model_at(source, snapshot, **settings):
     """The fitted estimator of one iterate; `snapshot` None is the start."""
     model, _ = start_model(source, **settings)
-    return model if snapshot is None else copy.copy(model).set_state(snapshot.state, snapshot.values)
+    return model if snapshot is None else copy.copy(model).keep(snapshot.state, snapshot.values)
 
 
 def snapshots(source, max_steps=MAX_STEPS, **settings):

@@ -1,4 +1,5 @@
 """Where the points of `explore_gplvm` come from: the course's data, an array, a file."""
+
 from functools import lru_cache
 
 import numpy as np
@@ -27,10 +28,12 @@ class Source:
         return np.linspace(0, len(self.Y) - 1, min(n, len(self.Y))).round().astype(int)
 
     def take(self, n):
+        """n rows evenly spread over the data, as (Y, target, names)."""
         rows = self._rows(n)
         return self.Y[rows], None if self.target is None else self.target[rows], self.names
 
     def code(self, n):
+        """The lines that take the same rows."""
         if n >= len(self.Y):
             return self.load
         return f"{self.load}\nY = Y[np.linspace(0, len(Y) - 1, {n}).round().astype(int)]"
@@ -43,6 +46,7 @@ class BuiltIn(Source):
         self.name, self.image_shape = name, (8, 8) if name == "digits" else None
 
     def take(self, n):
+        """n points of the data set, as (Y, target, names)."""
         if self.name == "oil flow":
             bunch = datasets.simulate_oil_flow(n, random_state=0)
             return bunch.data, bunch.target, bunch.target_names
@@ -54,6 +58,7 @@ class BuiltIn(Source):
         return bunch.data, bunch.target, None
 
     def code(self, n):
+        """The lines that load the same."""
         return LOAD[self.name].format(n=n)
 
 
@@ -73,11 +78,11 @@ def _as_target(labels, N):
     try:
         return labels.astype(float), None
     except ValueError:
-        return None, None                # more than ten kinds of text: no palette tells them apart
+        return None, None  # more than ten kinds of text: no palette tells them apart
 
 
 @lru_cache(maxsize=16)
-def load(source, n_points, scale):
+def load(source, n_points, scale) -> tuple[np.ndarray, np.ndarray | None, tuple | None]:
     """Data, target and names for one setting."""
     Y, target, names = source.take(n_points)
     if scale:

@@ -1,4 +1,5 @@
 """A reader's own data: a CSV file, or arrays, made ready for an explorer, with errors that say what to change."""
+
 import csv
 import io
 from typing import NamedTuple
@@ -17,7 +18,7 @@ class Table(NamedTuple):
 
 
 def read_table(content, label_column=""):
-    """Numbers and labels of a CSV file.
+    r"""Numbers and labels of a CSV file.
 
     A first line without any number in it is taken for the header. The separator is the comma, semicolon or tab that
     the first line has most of. Labels come from the column called `label_column`; if that is empty, from the one
@@ -34,7 +35,7 @@ def read_table(content, label_column=""):
 
     Examples
     --------
-    >>> table = read_table("length,width,kind\\n1,2,a\\n2,1,b\\n3,5,a\\n4,4,b\\n5,3,a\\n")
+    >>> table = read_table("length,width,kind\n1,2,a\n2,1,b\n3,5,a\n4,4,b\n5,3,a\n")
     >>> table.data.shape, table.labels, table.columns
     ((5, 2), ['a', 'b', 'a', 'b', 'a'], ('length', 'width'))
     """
@@ -56,15 +57,19 @@ def check_data(data):
     if Y.ndim != 2:
         raise ValueError(f"The data must be a table with one row for each point, got an array of shape {Y.shape}.")
     if len(Y) < MIN_ROWS:
-        raise ValueError(f"The data have {len(Y)} rows: a picture needs at least {MIN_ROWS}, and is worth looking at "
-                         "from about 30.")
+        raise ValueError(
+            f"The data have {len(Y)} rows: a picture needs at least {MIN_ROWS}, and is worth looking at from about 30."
+        )
     if Y.shape[1] < MIN_COLUMNS:
-        raise ValueError(f"The data have {Y.shape[1]} column of numbers: there is nothing to reduce below "
-                         f"{MIN_COLUMNS}.")
+        raise ValueError(
+            f"The data have {Y.shape[1]} column of numbers: there is nothing to reduce below {MIN_COLUMNS}."
+        )
     if not np.isfinite(Y).all():
         row, column = np.argwhere(~np.isfinite(Y))[0]
-        raise ValueError(f"Row {row}, column {column} is {Y[row, column]}: the GP-LVM of chapter 5 needs every value. "
-                         "Remove the row or fill the gap; chapter 8 deals with missing values.")
+        raise ValueError(
+            f"Row {row}, column {column} is {Y[row, column]}: the GP-LVM of chapter 5 needs every value. "
+            "Remove the row or fill the gap; chapter 8 deals with missing values."
+        )
     return Y
 
 
@@ -85,15 +90,20 @@ def _split(text):
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
     separator = max(",;\t", key=first.count)
-    rows = [(number, [_tidy(cell, separator) for cell in row]) for number, row in
-            enumerate(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator), start=1) if any(row)]
+    rows = [
+        (number, [_tidy(cell, separator) for cell in row])
+        for number, row in enumerate(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator), start=1)
+        if any(row)
+    ]
     if not rows:
         raise ValueError("The file is empty: it needs one line for each point, with numbers between commas.")
     width = len(rows[0][1])
     for number, row in rows:
         if len(row) != width:
-            raise ValueError(f"Line {number} has {len(row)} cells and the first line {width}: every line needs as "
-                             "many. Is a comma missing, or is one used inside a number?")
+            raise ValueError(
+                f"Line {number} has {len(row)} cells and the first line {width}: every line needs as "
+                "many. Is a comma missing, or is one used inside a number?"
+            )
     has_header = not any(_is_number(cell) for cell in rows[0][1])
     header = rows[0][1] if has_header else [f"column {j + 1}" for j in range(width)]
     body = rows[1:] if has_header else rows
@@ -119,8 +129,10 @@ def _find_label(header, columns, wanted):
     text = [j for j, s in enumerate(share) if s < 0.5]
     if len(text) > 1:
         names = ", ".join(repr(header[j]) for j in text)
-        raise ValueError(f"The columns {names} are not numbers, and only one of them can be the label. Remove the "
-                         "others, or turn them into numbers.")
+        raise ValueError(
+            f"The columns {names} are not numbers, and only one of them can be the label. Remove the "
+            "others, or turn them into numbers."
+        )
     return text[0] if text else None
 
 
@@ -128,14 +140,20 @@ def _numbers(column, name, lines):
     values = []
     for line, cell in zip(lines, column, strict=True):
         if not cell:
-            raise ValueError(f"Line {line}, {name!r} is empty: the GP-LVM of chapter 5 needs every value. Remove the "
-                             "line or fill the gap; chapter 8 deals with missing values.")
+            raise ValueError(
+                f"Line {line}, {name!r} is empty: the GP-LVM of chapter 5 needs every value. Remove the "
+                "line or fill the gap; chapter 8 deals with missing values."
+            )
         if not _is_number(cell):
-            raise ValueError(f"Line {line}, {name!r} holds {cell!r}, which is not a number. Correct it, or name the "
-                             "column as the label.")
+            raise ValueError(
+                f"Line {line}, {name!r} holds {cell!r}, which is not a number. Correct it, or name the "
+                "column as the label."
+            )
         if not np.isfinite(float(cell)):
-            raise ValueError(f"Line {line}, {name!r} is {cell}: the GP-LVM of chapter 5 needs every value. Remove the "
-                             "line or fill the gap; chapter 8 deals with missing values.")
+            raise ValueError(
+                f"Line {line}, {name!r} is {cell}: the GP-LVM of chapter 5 needs every value. Remove the "
+                "line or fill the gap; chapter 8 deals with missing values."
+            )
         values.append(float(cell))
     return values
 

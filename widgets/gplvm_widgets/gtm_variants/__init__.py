@@ -2,6 +2,7 @@
 
 `fit` makes the models, `panel` draws them, `explore` has the controls.
 """
+
 from .explore import GTMVariantsExplorer, explore_gtm_variants
 from .panel import panel_gtm_variants
 

@@ -1,10 +1,11 @@
 """The model of one setting of the controls, its states, and the evidence of all widths."""
+
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from gplvm_edu import gtm, gtm_variants
+from gplvm_edu import datasets, gtm, gtm_variants
 
 DATA = {
     "bent line": "make_bent_line(60, noise={noise:g}, random_state=0)",
@@ -12,21 +13,21 @@ DATA = {
     "curved sheet": "make_curved_sheet(15, noise={noise:g}, random_state=0)",
 }
 SHARED = "grid={grid}, basis={basis}, width={width:g}"
-VARIANTS = {                # the numbers of the controls stand in braces; the shown code is what is computed
+VARIANTS = {  # the numbers of the controls stand in braces; the shown code is what is computed
     "isotropic": f"GTM({SHARED}, alpha={{alpha:g}}, max_iter=150)",
     "aligned": f"ManifoldAlignedGTM({SHARED}, alpha={{alpha:g}}, spread={{spread:g}},\n"
-               '                           noise_update="{noise_update}", max_iter=150)',
+    '                           noise_update="{noise_update}", max_iter=150)',
     "semi-linear": "SemiLinearGTM(grid={line}, basis={line_basis}, width={width:g}, alpha={alpha:g}, curved={curved},\n"
-                   "                      max_iter=150)",
+    "                      max_iter=150)",
     "Bayesian": f"BayesianGTM({SHARED}, max_iter=150)",
     "Gaussian process": "GaussianProcessGTM(grid={grid}, length_scale={sigma:g}, variance=4.0, max_iter=150)",
-    "discrete": f"DiscreteGTM(\"auto\", {SHARED}, alpha={{alpha:g}}, max_iter=150)",
+    "discrete": f'DiscreteGTM("auto", {SHARED}, alpha={{alpha:g}}, max_iter=150)',
 }
 CURVED = {"try both": "None", "first axis": "[0]", "second axis": "[1]"}
 CORRECTED, PRINTED = "corrected: (10.6)", "as printed: (9.13)"
 UPDATES = {CORRECTED: "exact", PRINTED: "paper"}
-NAMES = {"GTM": gtm.GTM, **{name: getattr(gtm_variants, name) for name in gtm_variants.__all__}}
-WIDTHS = np.arange(-2.5, 2.01, 0.5)             # log2 of sigma at which the evidence is shown
+NAMES = {"GTM": gtm.GTM, **{name: getattr(room, name) for room in (datasets, gtm_variants) for name in room.__all__}}
+WIDTHS = np.arange(-2.5, 2.01, 0.5)  # log2 of sigma at which the evidence is shown
 HALVE = "Y[:, -1] = Y[:, -1] > np.median(Y[:, -1])                # the last column becomes a yes or no\n"
 
 
@@ -43,9 +44,17 @@ def model_text(data, variant, log_width, n_nodes, n_basis, alpha, spread, noise_
     q = 1 if data == "bent line" else 2
     sigma = float(f"{2.0**log_width:.4g}")
     return VARIANTS[variant].format(
-        grid=q * (n_nodes,), basis=q * (n_basis,), line=(n_nodes,), line_basis=(n_basis,), sigma=sigma,
-        width=float(f"{sigma * (n_basis - 1) / 2:.4g}"), alpha=float(f"{alpha:.3g}"), spread=spread,
-        noise_update=UPDATES[noise_update], curved=CURVED[curved])
+        grid=q * (n_nodes,),
+        basis=q * (n_basis,),
+        line=(n_nodes,),
+        line_basis=(n_basis,),
+        sigma=sigma,
+        width=float(f"{sigma * (n_basis - 1) / 2:.4g}"),
+        alpha=float(f"{alpha:.3g}"),
+        spread=spread,
+        noise_update=UPDATES[noise_update],
+        curved=CURVED[curved],
+    )
 
 
 def make_model(**settings):
@@ -88,9 +97,9 @@ def model_at(snapshot, **settings):
     model = make_model(**settings)
     Y, _ = load(settings["data"], settings["noise"], settings["variant"] == "discrete")
     steps = model.iterates(Y)
-    next(steps)                                                  # prepares the estimator
+    next(steps)  # prepares the estimator
     steps.close()
-    return model.set_state(snapshot.state, snapshot.values[:snapshot.step + 1])
+    return model.keep(snapshot.state, snapshot.values[: snapshot.step + 1])
 
 
 @lru_cache(maxsize=16)
@@ -99,8 +108,16 @@ def evidence_curve(data, noise, n_nodes, n_basis, process):
     Y, _ = load(data, noise, False)
     values = []
     for log_width in WIDTHS:
-        settings = dict(data=data, variant="Gaussian process" if process else "Bayesian", log_width=log_width,
-                        n_nodes=n_nodes, n_basis=n_basis, alpha=1.0, spread=0.5, noise_update=CORRECTED,
-                        curved="try both")
+        settings = dict(
+            data=data,
+            variant="Gaussian process" if process else "Bayesian",
+            log_width=log_width,
+            n_nodes=n_nodes,
+            n_basis=n_basis,
+            alpha=1.0,
+            spread=0.5,
+            noise_update=CORRECTED,
+            curved="try both",
+        )
         values.append(make_model(**settings).set_params(max_iter=60, tol=1e-4).fit(Y).log_evidence_)
     return np.array(values)

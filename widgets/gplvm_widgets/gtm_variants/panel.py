@@ -1,4 +1,5 @@
 """What `explore_gtm_variants` shows: the sheet with its noise, the evidence, the stretching, the climb."""
+
 import numpy as np
 from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
@@ -7,16 +8,27 @@ from matplotlib.patches import Patch
 from gplvm_edu.gtm_variants import magnification_factors
 from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style
 
-from ..gplvm.panel import few_ticks
+from ..drawing import few_ticks
 from .fit import CORRECTED, WIDTHS, evidence_curve, load, model_at
 
-VIEW = np.array([[1.0, -0.2], [0.5, 0.6], [0.0, 1.0]])            # from three dimensions to the page
+VIEW = np.array([[1.0, -0.2], [0.5, 0.6], [0.0, 1.0]])  # from three dimensions to the page
 MARGINS = dict(left=0.055, right=0.985, bottom=0.095, top=0.93, wspace=0.3, hspace=0.5)
 
 
 @in_style
-def panel_gtm_variants(data="bent line", noise=0.1, variant="isotropic", log_width=-1.0, n_nodes=10, n_basis=5,
-                       alpha=0.01, spread=0.5, noise_update=CORRECTED, curved="try both", state=None):
+def panel_gtm_variants(
+    data="bent line",
+    noise=0.1,
+    variant="isotropic",
+    log_width=-1.0,
+    n_nodes=10,
+    n_basis=5,
+    alpha=0.01,
+    spread=0.5,
+    noise_update=CORRECTED,
+    curved="try both",
+    state=None,
+) -> Figure:
     """Four views of one variant: data space, evidence against width, magnification, objective against step.
 
     Parameters
@@ -29,8 +41,14 @@ def panel_gtm_variants(data="bent line", noise=0.1, variant="isotropic", log_wid
         log2 of the width of the basis functions, or of the length scale of the process.
     n_nodes, n_basis : int
         Along each latent dimension.
-    alpha, spread : float; noise_update, curved : str
-        Regulariser; of the aligned noise; of the aligned noise; of the semi-linear start.
+    alpha : float
+        The regulariser.
+    spread : float
+        Of the aligned noise.
+    noise_update : str
+        Of the aligned noise.
+    curved : str
+        Of the semi-linear start.
     state : Snapshot or None
         A state of a run; None: its end.
 
@@ -38,15 +56,25 @@ def panel_gtm_variants(data="bent line", noise=0.1, variant="isotropic", log_wid
     -------
     Figure
     """
-    settings = dict(data=data, noise=noise, variant=variant, log_width=log_width, n_nodes=n_nodes, n_basis=n_basis,
-                    alpha=alpha, spread=spread, noise_update=noise_update, curved=curved)
+    settings = dict(
+        data=data,
+        noise=noise,
+        variant=variant,
+        log_width=log_width,
+        n_nodes=n_nodes,
+        n_basis=n_basis,
+        alpha=alpha,
+        spread=spread,
+        noise_update=noise_update,
+        curved=curved,
+    )
     model = model_at(state, **settings)
     figure = Figure(figsize=(9.6, 5.0), layout="none")
     grid = figure.add_gridspec(2, 3, width_ratios=[1.75, 1, 1], **MARGINS)
     draw_sheet(figure.add_subplot(grid[:, 0]), model, data, noise, variant)
     draw_evidence(figure.add_subplot(grid[0, 1:]), settings)
     draw_magnification(figure.add_subplot(grid[1, 1]), model)
-    draw_climb(figure.add_subplot(grid[1, 2]), model, state)
+    draw_objective(figure.add_subplot(grid[1, 2]), model, state)
     figure.model = model
     return figure
 
@@ -68,14 +96,23 @@ def draw_sheet(axes, model, data, noise, variant):
     seen = flatten(Y)
     low, high = seen.min(axis=0), seen.max(axis=0)
     room = 0.14 * (high - low) + 0.02
-    axes.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]),
-             title=f"{variant}: log likelihood {model.log_likelihood_:.1f}")
-    axes.legend(handles=[Patch(color=PALETTE[0], alpha=0.3, label="noise of a node, 1 deviation")], loc="upper left",
-                fontsize="small") if variant != "discrete" else None
+    axes.set(
+        xlim=(low[0] - room[0], high[0] + room[0]),
+        ylim=(low[1] - room[1], high[1] + room[1]),
+        title=f"{variant}: log likelihood {model.log_likelihood_:.1f}",
+    )
+    axes.legend(
+        handles=[Patch(color=PALETTE[0], alpha=0.3, label="noise of a node, 1 deviation")],
+        loc="upper left",
+        fontsize="small",
+    ) if variant != "discrete" else None
     if Y.shape[1] == 2 and variant != "discrete":
-        axes.set_aspect("equal")                                                 # a ball should look like one
-    axes.set(xlabel="first column" if Y.shape[1] == 2 else "three columns, seen from the side",
-             xticks=few_ticks(low[0], high[0]), yticks=few_ticks(low[1], high[1]))
+        axes.set_aspect("equal")  # a ball should look like one
+    axes.set(
+        xlabel="first column" if Y.shape[1] == 2 else "three columns, seen from the side",
+        xticks=few_ticks(low[0], high[0]),
+        yticks=few_ticks(low[1], high[1]),
+    )
     axes.tick_params(labelsize=8.5)
 
 
@@ -86,7 +123,7 @@ def latent_lines(model, n=60):
     if q == 1:
         return [fine[:, None]]
     second = np.linspace(-1, 1, 9)
-    reach = 1.0 if model.nodes_.shape[1] == 2 else 1.7           # a straight dimension has unit deviation
+    reach = 1.0 if model.nodes_.shape[1] == 2 else 1.7  # a straight dimension has unit deviation
     across = [np.column_stack([fine, np.full(n, reach * c)]) for c in second]
     return across + [np.column_stack([np.full(n, c), reach * fine]) for c in second]
 
@@ -99,14 +136,24 @@ def add_ellipses(axes, model):
     else:
         C = np.broadcast_to(getattr(model, "covariance_", np.eye(D) / model.precision_), (len(model.means_), D, D))
     side = round(len(C) ** (1 / model.nodes_.shape[1]))
-    every = 1 if side == len(C) else 3                            # a plane grid would be covered by them
+    every = 1 if side == len(C) else 3  # a plane grid would be covered by them
     some = np.flatnonzero(np.indices((side,) * model.nodes_.shape[1]).sum(axis=0).ravel() % every == 0)
     P = VIEW if D == 3 else np.eye(2)
     lam, U = np.linalg.eigh(P.T @ C[some] @ P)
     size, angle = 2 * np.sqrt(np.maximum(lam, 0)), np.degrees(np.arctan2(U[:, 1, 1], U[:, 0, 1]))
-    axes.add_collection(EllipseCollection(
-        size[:, 1], size[:, 0], angle, units="xy", offsets=flatten(model.means_[some]), transOffset=axes.transData,
-        facecolors=PALETTE[0], alpha=0.22, edgecolors=PALETTE[0]))
+    axes.add_collection(
+        EllipseCollection(
+            size[:, 1],
+            size[:, 0],
+            angle,
+            units="xy",
+            offsets=flatten(model.means_[some]),
+            transOffset=axes.transData,
+            facecolors=PALETTE[0],
+            alpha=0.22,
+            edgecolors=PALETTE[0],
+        )
+    )
 
 
 def draw_evidence(axes, settings):
@@ -119,12 +166,16 @@ def draw_evidence(axes, settings):
     axes.axvline(settings["log_width"], color=ACCENT, linewidth=2)
     axes.text(settings["log_width"], 0.04, " now", color=ACCENT, transform=axes.get_xaxis_transform(), fontsize=9)
     name = "length scale" if process else "width"
-    axes.set(xlim=(WIDTHS[0] - 0.3, WIDTHS[-1] + 0.3), xlabel=rf"$\log_2$ of the {name} $\sigma$",
-             title=f"log evidence of each {name}, best at the star (click: go there)")
+    axes.set(
+        xlim=(WIDTHS[0] - 0.3, WIDTHS[-1] + 0.3),
+        xlabel=rf"$\log_2$ of the {name} $\sigma$",
+        title=f"log evidence of each {name}, best at the star (click: go there)",
+    )
     axes.set_gid("evidence")
     low, high = min(np.percentile(values, 25), values.max() - 20), values.max()
-    axes.set(ylim=(low - 0.1 * (high - low), high + 0.12 * (high - low)), xticks=range(-2, 3),
-             yticks=few_ticks(low, high))
+    axes.set(
+        ylim=(low - 0.1 * (high - low), high + 0.12 * (high - low)), xticks=range(-2, 3), yticks=few_ticks(low, high)
+    )
     axes.tick_params(labelsize=8.5)
 
 
@@ -133,34 +184,59 @@ def draw_magnification(axes, model):
     q = model.embedding_.shape[1]
     if q == 1:
         x = np.linspace(-1, 1, 120)
-        factors = magnification_factors(model, x[:, None])
+        factors = magnification_factors(model, x[:, None], expected=False)
         axes.plot(x, factors, color=PALETTE[2])
         axes.plot(model.embedding_[:, 0], np.zeros(len(model.embedding_)), "|", color=QUIET, markersize=9)
-        axes.set(xlim=(-1, 1), ylim=(0, None), xlabel="latent dimension", title="magnification", xticks=[-1, 0, 1],
-                 yticks=few_ticks(0, factors.max()))
+        axes.set(
+            xlim=(-1, 1),
+            ylim=(0, None),
+            xlabel="latent dimension",
+            title="magnification",
+            xticks=[-1, 0, 1],
+            yticks=few_ticks(0, factors.max()),
+        )
         axes.tick_params(labelsize=8.5)
         return
     reach = 1.0 if model.nodes_.shape[1] == 2 else 1.7
     side = np.linspace(-1, 1, 24)
     a, b = np.meshgrid(side, reach * side)
-    factors = magnification_factors(model, np.column_stack([a.ravel(), b.ravel()])).reshape(a.shape)
-    axes.imshow(factors, extent=(-1, 1, -reach, reach), origin="lower", cmap="Greens", aspect="auto",
-                interpolation="bilinear", vmin=0)
+    X = np.column_stack([a.ravel(), b.ravel()])
+    factors = magnification_factors(model, X, expected=False).reshape(a.shape)
+    axes.imshow(
+        factors,
+        extent=(-1, 1, -reach, reach),
+        origin="lower",
+        cmap="Greens",
+        aspect="auto",
+        interpolation="bilinear",
+        vmin=0,
+    )
     axes.plot(*model.embedding_.T, ".", color="black", markersize=2)
-    axes.set(xlim=(-1, 1), ylim=(-reach, reach), xticks=[-1, 0, 1], yticks=[-1, 0, 1], xlabel="latent dimension 1",
-             title=f"magnification, to {factors.max():.2g}")
+    axes.set(
+        xlim=(-1, 1),
+        ylim=(-reach, reach),
+        xticks=[-1, 0, 1],
+        yticks=[-1, 0, 1],
+        xlabel="latent dimension 1",
+        title=f"magnification, to {factors.max():.2g}",
+    )
     axes.tick_params(labelsize=8.5)
 
 
-def draw_climb(axes, model, snapshot):
+def draw_objective(axes, model, snapshot):
     """The objective against the step; the state that is shown is a dot."""
     values = model.history_ if snapshot is None else np.array(snapshot.values)
     step = len(values) - 1 if snapshot is None else snapshot.step
     axes.plot(values, color="#c4c4c4")
-    axes.plot(values[:step + 1], color=PALETTE[0])
+    axes.plot(values[: step + 1], color=PALETTE[0])
     axes.plot(step, values[step], "o", color=ACCENT, markersize=7)
     low, high = np.percentile(values, 20) if len(values) > 5 else values.min(), values.max()
     low = min(low, values[step], high - 1.0)
-    axes.set(ylim=(low - 0.15 * (high - low), high + 0.15 * (high - low)), xlabel="step", yticks=few_ticks(low, high),
-             title=f"objective {values[step]:.1f}", xticks=few_ticks(0, max(len(values) - 1, 5)))
+    axes.set(
+        ylim=(low - 0.15 * (high - low), high + 0.15 * (high - low)),
+        xlabel="step",
+        yticks=few_ticks(low, high),
+        title=f"objective {values[step]:.1f}",
+        xticks=few_ticks(0, max(len(values) - 1, 5)),
+    )
     axes.tick_params(labelsize=8.5)

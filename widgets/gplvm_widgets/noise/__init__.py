@@ -2,6 +2,7 @@
 
 `site` and `twos` each draw one panel, `explore` has the controls.
 """
+
 from .explore import NoiseExplorer, explore_noise
 from .site import panel_site
 from .twos import panel_twos

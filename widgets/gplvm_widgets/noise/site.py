@@ -1,7 +1,9 @@
 """One observation: prior, likelihood, the exact tilted density, the Gaussian matched to it, and the site."""
+
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.stats import norm
 
 from gplvm_edu.noise import Gaussian, Ordinal, Probit, match_moments, sites
@@ -39,7 +41,7 @@ def site_of(model, y, mean, variance):
 
 
 @in_style
-def panel_site(noise="Probit", mean=0.0, variance=1.0, y=1.0, label=1, level=2, noise_variance=0.5):
+def panel_site(noise="Probit", mean=0.0, variance=1.0, y=1.0, label=1, level=2, noise_variance=0.5) -> Figure:
     """Left, the densities of f; right, what the same observation would do at every other prior mean.
 
     Parameters
@@ -77,8 +79,13 @@ def draw_densities(axes, model, seen, mean, variance, now):
     site = np.exp(-0.5 * now.precision * (f - now.site_mean) ** 2)
     for curve, colour, name in ((likelihood / likelihood.max(), PALETTE[2], "likelihood"), (site, ACCENT, "site")):
         axes.plot(f, 0.9 * top * curve, color=colour, linewidth=1.3, label=f"{name} (scaled)")
-    axes.set(xlim=(-8, 8), ylim=(0, 1.55 * top), xlabel="latent value f (drag: prior mean)", yticks=[],
-             title=f"after: mean {now.mean:.2f}, variance {now.variance:.2f}")
+    axes.set(
+        xlim=(-8, 8),
+        ylim=(0, 1.55 * top),
+        xlabel="latent value f (drag: prior mean)",
+        yticks=[],
+        title=f"after: mean {now.mean:.2f}, variance {now.variance:.2f}",
+    )
     axes.legend(fontsize="small", ncols=2, loc="upper left", handlelength=1.6, columnspacing=1.2)
     axes.set_gid("mean")
 
@@ -91,7 +98,11 @@ def draw_effects(axes, model, seen, mean, variance, now):
     axes.plot(MEANS, beta, color=ACCENT, label="precision of the site")
     axes.plot([mean], [now.variance / variance], "o", color=PALETTE[0])
     axes.plot([mean], [now.precision], "o", color=ACCENT)
-    axes.set(xlim=(-6, 6), ylim=(0, max(1.3, 1.25 * beta.max())), xlabel="prior mean (drag)",
-             title=f"site: m = {now.site_mean:.2f}, precision {now.precision:.3f}")
+    axes.set(
+        xlim=(-6, 6),
+        ylim=(0, max(1.3, 1.25 * beta.max())),
+        xlabel="prior mean (drag)",
+        title=f"site: m = {now.site_mean:.2f}, precision {now.precision:.3f}",
+    )
     axes.legend(fontsize="small", loc="upper center", ncols=1)
     axes.set_gid("mean")

@@ -1,14 +1,17 @@
 """Handwritten twos of ink and no ink: where an image with gaps belongs, and what is put into the gaps."""
+
 import copy
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from gplvm_edu.datasets import load_digits
+from gplvm_edu.datasets import binary_images, load_digits, remove_pixels
 from gplvm_edu.ivm import SparseGPLVM
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, White
-from gplvm_edu.noise import Ordinal, Probit, binary_images, remove_pixels
+from gplvm_edu.maps import grid_points
+from gplvm_edu.noise import Ordinal, Probit
 from gplvm_edu.plotting import ACCENT, PALETTE, in_style, new_figure
 
 N_TRAIN, N_PASSES = 120, 5
@@ -47,13 +50,14 @@ def images():
     return Y[:N_TRAIN], Y[N_TRAIN:]
 
 
-def make_model(noise, kernel, init, n_active, n_outer=N_PASSES):
+def make_model(noise, kernel, init, n_active, max_iter=N_PASSES):
     """The estimator of one setting, not fitted. Under Gaussian noise the variances start at those of the pixels."""
     scale = 0.1 if noise == "Gaussian" else 1.0
     k = scale * KERNELS[kernel] + Bias(0.1 * scale) + White(scale * (0.1 if noise == "Gaussian" else 0.01))
     model = {"Gaussian": None, "Probit": Probit(), "Ordinal": Ordinal(2)}[noise]
-    return SparseGPLVM(n_active=n_active, n_outer=n_outer, kernel=k, noise=model, init=init, latent_prior="gaussian",
-                       random_state=0)
+    return SparseGPLVM(
+        n_active=n_active, max_iter=max_iter, kernel=k, noise=model, init=init, latent_prior="gaussian", random_state=0
+    )
 
 
 def snapshots(noise, kernel, init, n_active):
@@ -78,7 +82,9 @@ def fill(snapshot, share, image, restarts):
 
 
 @in_style
-def panel_twos(noise="Probit", kernel="RBF", init="pca", n_active=40, restarts=10, share=0.2, image=0, state=None):
+def panel_twos(
+    noise="Probit", kernel="RBF", init="pca", n_active=40, restarts=10, share=0.2, image=0, state=None
+) -> Figure:
     """The latent space with the place of one test image; the image, what was seen of it, and two reconstructions.
 
     Parameters
@@ -113,12 +119,17 @@ def draw_space(axes, snapshot):
     """All training images as points over the precision of the map; the active ones filled."""
     X, active = snapshot.model.embedding_, snapshot.model.active_
     edge = 1.15 * np.abs(X).max()
-    grey = snapshot.model.log_precision((-edge, edge, -edge, edge), 30)
+    grey = snapshot.model.log_precision(grid_points((-edge, edge, -edge, edge), 30)).reshape(30, 30)
     axes.imshow(grey, extent=(-edge, edge, -edge, edge), origin="lower", cmap="gray", alpha=0.6, aspect="auto")
     axes.scatter(*X.T, s=9, facecolors="none", edgecolors=PALETTE[0], linewidths=0.8)
     axes.scatter(*X[active].T, s=9, color=PALETTE[0], linewidths=0)
-    axes.set(xlabel="latent dimension 1", ylabel="latent dimension 2", xlim=(-edge, edge), ylim=(-edge, edge),
-             title=f"after {snapshot.passes} pass{'' if snapshot.passes == 1 else 'es'}")
+    axes.set(
+        xlabel="latent dimension 1",
+        ylabel="latent dimension 2",
+        xlim=(-edge, edge),
+        ylim=(-edge, edge),
+        title=f"after {snapshot.passes} pass{'' if snapshot.passes == 1 else 'es'}",
+    )
 
 
 def empty_parts(axes):
@@ -130,8 +141,17 @@ def empty_parts(axes):
         ax.set(xticks=[], yticks=[], title=title)
         ax.spines[:].set_visible(True)
     for place, name in ((2, "gaps"), (4, "wrong")):
-        parts[name] = axes[place].text(0.5, -0.06, "", transform=axes[place].transAxes, ha="center", va="top",
-                                       fontsize=9.5, color=ACCENT, animated=True)
+        parts[name] = axes[place].text(
+            0.5,
+            -0.06,
+            "",
+            transform=axes[place].transAxes,
+            ha="center",
+            va="top",
+            fontsize=9.5,
+            color=ACCENT,
+            animated=True,
+        )
     return parts
 
 

@@ -2,6 +2,7 @@
 
 `fit` holds the models, `panel` draws one of them, `explore` has the controls and prepares the rest of the slider.
 """
+
 from .explore import TSNEExplorer, explore_tsne
 from .fit import PrintedTSNEPriorGPLVM
 from .panel import panel_tsne

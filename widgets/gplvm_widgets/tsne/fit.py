@@ -1,16 +1,21 @@
 """The models of `explore_tsne`: one for each setting of the controls, kept once they are there."""
+
 from functools import lru_cache
 
 import numpy as np
 
-from gplvm_edu import datasets
-from gplvm_edu.gplvm import initial_positions
+from gplvm_edu.datasets import load_digits, simulate_oil_flow, unit_variance
+from gplvm_edu.starts import initial_positions
 from gplvm_edu.tsne import TSNE, TSNEPriorGPLVM, printed_affinities, printed_cost_and_gradient
-from gplvm_edu.tsne.tables import unit_variance
 
-GAMMAS = (np.inf, 1e-1, 1e-2, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-12)
-NAMES = dict(zip(GAMMAS, ("GP-LVM", "1e-1", "1e-2", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5", "1e-6", "1e-7", "t-SNE"),
-                 strict=True))
+TEMPERATURES = (np.inf, 1e-1, 1e-2, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-12)
+NAMES = dict(
+    zip(
+        TEMPERATURES,
+        ("GP-LVM", "1e-1", "1e-2", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5", "1e-6", "1e-7", "t-SNE"),
+        strict=True,
+    )
+)
 CORRECTED, PRINTED = "corrected", "as printed"
 STEPS, TSNE_STEPS = 50, 500
 IMAGE_SHAPE = {"digits": (8, 8), "oil flow": None}
@@ -33,9 +38,9 @@ class PrintedTSNEPriorGPLVM(TSNEPriorGPLVM):
 def load(data, n_points):
     """Data at unit mean variance, target, names."""
     if data == "digits":
-        bunch = datasets.load_digits()
+        bunch = load_digits()
         return unit_variance(bunch.data[:n_points]), bunch.target[:n_points], bunch.target_names
-    bunch = datasets.simulate_oil_flow(n_points, random_state=0)
+    bunch = simulate_oil_flow(n_points, random_state=0)
     return unit_variance(bunch.data), bunch.target, bunch.target_names
 
 
@@ -49,9 +54,14 @@ def start_positions(data, n_points, perplexity, start):
 
 
 @lru_cache(maxsize=512)
-def fitted(data, n_points, perplexity, start, width, energy, gamma):
+def fitted(data, n_points, perplexity, start, width, energy, temperature):
     """The model at one place of the slider."""
     Y, X = load(data, n_points)[0], start_positions(data, n_points, perplexity, start)
     Model = TSNEPriorGPLVM if energy == CORRECTED else PrintedTSNEPriorGPLVM
-    return Model(gamma=gamma, perplexity=float(perplexity), init=X, bandwidths=[float(f"{width:.3g}")],
-                 max_iter=STEPS).fit(Y)
+    return Model(
+        temperature=temperature,
+        perplexity=float(perplexity),
+        init=X,
+        bandwidths=[float(f"{width:.3g}")],
+        max_iter=STEPS,
+    ).fit(Y)

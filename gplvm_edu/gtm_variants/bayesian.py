@@ -1,0 +1,246 @@
+"""How stiff should the sheet be? The evidence, alpha and beta from their own equations, and what Laplace leaves out."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from .. import checks
+from ..gtm import GTM, log_densities, log_evidence, responsibilities, solve_weights, squared_error, weighted_sums
+
+ALPHA_RANGE = (1e-8, 1e8)  # in units of one over the variance of the data
+
+
+class BayesianState(NamedTuple):
+    """One iterate: weights (D, M), precision, alpha, gamma, log evidence (`value`), log likelihood, passes.
+
+    `stopped`, `place` and X are as in `gtm.GTMState`.
+    """
+
+    weights: np.ndarray
+    precision: float
+    alpha: float
+    n_effective: float
+    value: float
+    log_likelihood: float
+    sweeps: float
+    stopped: str = ""
+    place: Callable | None = None
+
+    @property
+    def X(self):
+        """Posterior means of the training rows, (N, q)."""
+        return None if self.place is None else self.place(self)
+
+
+def effective_parameters(Phi, counts, precision, alpha, n_outputs) -> float:
+    r"""How many of the D M weights the data determine; the prior holds the rest.
+
+    .. math:: \gamma = D \sum_{j=1}^M \frac{\lambda_j - \alpha}{\lambda_j}, \qquad
+              \lambda_j \text{ eigenvalues of } \beta \Phi^\top G \Phi + \alpha I
+
+    Parameters
+    ----------
+    Phi : ndarray (K, M)
+    counts : ndarray (K, 1)
+    precision, alpha : float
+    n_outputs : int
+        D.
+
+    Returns
+    -------
+    float
+        Between 0 and D M.
+
+    Notes
+    -----
+    Costs O(K M^2 + M^3). Chapter 10, equation (10.26); Bishop, Svensén and Williams (1998), equation (38), whose sum
+    runs over all D M eigenvalues of A: D times those of one block.
+
+    Examples
+    --------
+    >>> effective_parameters(np.eye(2), np.array([[3.0], [0.0]]), 1.0, 1.0, n_outputs=2)     # one weight is seen
+    1.5
+    """
+    beta, M = precision, Phi.shape[1]
+    lam = np.linalg.eigvalsh(beta * Phi.T @ (counts * Phi) + alpha * np.eye(M))
+    return float(n_outputs * np.sum((lam - alpha) / lam))  # (10.26)
+
+
+def re_estimate(n_effective, weights, squared_error, n_entries) -> tuple[float, float]:
+    r"""alpha and beta where the evidence is stationary, the weights held fixed.
+
+    .. math:: \alpha = \frac{\gamma}{\|W\|^2}, \qquad
+              \beta = \frac{ND - \gamma}{\sum_{in} R_{in} \|y_n - m_i\|^2}
+
+    Parameters
+    ----------
+    n_effective : float
+        gamma.
+    weights : ndarray (D, M)
+    squared_error : float
+    n_entries : int
+        N D.
+
+    Notes
+    -----
+    Chapter 10, equation (10.27); Bishop, Svensén and Williams (1998), equations (36) and (37).
+
+    Examples
+    --------
+    >>> re_estimate(2.0, np.array([[1.0, 1.0]]), 4.0, 10)
+    (1.0, 2.0)
+    """
+    gamma, size = n_effective, max(float(np.sum(weights**2)), 1e-300)
+    left = max(n_entries - gamma, 1.0)
+    return gamma / size, left / squared_error  # (10.27)
+
+
+def approximate_hessian(Phi, counts, precision, alpha, n_outputs) -> np.ndarray:
+    r"""Curvature of minus the penalised log likelihood, the responsibilities held fixed: one block for each row of W.
+
+    .. math:: A \approx I_D \otimes (\beta \Phi^\top G \Phi + \alpha I)
+
+    Notes
+    -----
+    Weights in the order of ``W.ravel()``. Chapter 10, equation (10.25); the paper speaks of columns of W.
+
+    Examples
+    --------
+    >>> approximate_hessian(np.ones((1, 1)), np.array([[3.0]]), 2.0, 1.0, n_outputs=2)
+    array([[7., 0.],
+           [0., 7.]])
+    """
+    block = precision * Phi.T @ (counts * Phi) + alpha * np.eye(Phi.shape[1])
+    return np.kron(np.eye(n_outputs), block)  # (10.25)
+
+
+def exact_hessian(Y, Phi, weights, precision, alpha) -> np.ndarray:
+    r"""The same curvature (D M, D M) with everything in it: the responsibilities move when the weights do.
+
+    .. math:: A = I_D \otimes (\beta \Phi^\top G \Phi + \alpha I)
+              - \beta^2 \sum_n \mathrm{Cov}_{i \sim R_n} \big[ (y_n - m_i) \otimes \phi_i \big]
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+    Phi : ndarray (K, M)
+    weights : ndarray (D, M)
+    precision, alpha : float
+
+    Notes
+    -----
+    Costs O(N K (D M)^2), for small problems only. The covariance is positive semi-definite, so the approximation is
+    never smaller. Chapter 10, equation (10.28).
+
+    Examples
+    --------
+    >>> Y, Phi, W = np.array([[-1.0], [1.0]]), np.eye(2), np.array([[-1.0, 1.0]])
+    >>> R, _ = responsibilities(log_densities(Y, Phi @ W.T, 1.0))
+    >>> approximate = approximate_hessian(Phi, R.sum(axis=1, keepdims=True), 1.0, 0.1, 1)
+    >>> bool(np.linalg.det(exact_hessian(Y, Phi, W, 1.0, 0.1)) < np.linalg.det(approximate))
+    True
+    """
+    m, beta = Phi @ weights.T, precision
+    R, _ = responsibilities(log_densities(Y, m, beta))
+    A = approximate_hessian(Phi, R.sum(axis=1, keepdims=True), beta, alpha, Y.shape[1])
+    for n, y in enumerate(Y):
+        g = np.einsum("kd,km->kdm", y - m, Phi).reshape(len(Phi), -1)  # (K, D M)
+        mean = R[:, n] @ g
+        A -= beta**2 * (g.T @ (R[:, n, None] * g) - np.outer(mean, mean))  # (10.28)
+    return A
+
+
+def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise_floor=0.0) -> Iterator[BayesianState]:
+    """Generator of `BayesianState`: a step of EM for the weights, then alpha and beta anew, the start included.
+
+    Parameters
+    ----------
+    Y, Phi, weights, precision, max_iter, noise_floor : as in `gtm.em_iterates`, Y complete
+    alpha : float
+        Where the regulariser starts.
+
+    Notes
+    -----
+    The evidence usually climbs; since three updates take turns at approximations of it, nothing promises so. Chapter
+    10, equations (10.24) to (10.27), with (9.7) and (9.12).
+
+    Examples
+    --------
+    >>> Y = np.array([[-1.0, 1.0], [0.0, -1.0], [1.0, 0.5], [0.1, -0.5]])
+    >>> *_, last = bayesian_iterates(Y, np.eye(2), np.eye(2), 1.0, max_iter=50)
+    >>> 0 < last.n_effective < 4, last.alpha > 0
+    (True, True)
+    """
+    W, beta, (N, D) = weights, precision, Y.shape
+    squares, (low, high) = np.sum(Y**2), np.array(ALPHA_RANGE) / max(np.mean(Y**2), 1e-300)
+    for iteration in range(max_iter + 1):
+        R, log_density = responsibilities(log_densities(Y, Phi @ W.T, beta))
+        counts, sums = weighted_sums(R, Y)
+        value = float(np.sum(log_density))
+        gamma = effective_parameters(Phi, counts, beta, alpha, D)  # (10.26)
+        evidence = log_evidence(Phi, counts, W, beta, alpha, value)  # (10.24)
+        yield BayesianState(W, beta, alpha, gamma, evidence, value, float(iteration))
+        if iteration == max_iter:
+            return
+        W = solve_weights(Phi, counts, sums, alpha / beta)  # (9.12)
+        error = max(squared_error(squares, Phi @ W.T, counts, sums), N * D * noise_floor, 1e-300)
+        alpha, beta = re_estimate(gamma, W, error, N * D)  # (10.27)
+        alpha = float(np.clip(alpha, low, high))
+
+
+class BayesianGTM(GTM):
+    """GTM that sets its own regulariser and noise by the evidence; compare widths by `log_evidence_`.
+
+    Parameters
+    ----------
+    grid, basis, width, terms, max_iter, tol, random_state : as in `GTM`
+    alpha : float
+        Where the regulariser starts, for data of unit variance.
+
+    Attributes
+    ----------
+    As in `GTM`, and
+    alpha_ : float
+        The re-estimated regulariser, in the units of the data.
+    n_effective_ : float
+        gamma, how many of the D M weights the data determine.
+    history_ : ndarray
+        Log evidence of each iterate.
+
+    Examples
+    --------
+    >>> from gplvm_edu.datasets import make_bent_line
+    >>> model = BayesianGTM(grid=(20,), basis=(8,)).fit(make_bent_line(random_state=0).data)
+    >>> 0 < model.n_effective_ < model.weights_.size
+    True
+    """
+
+    allows_missing = False
+
+    def __init__(
+        self,
+        grid: tuple[int, ...] = (15, 15),
+        basis: tuple[int, ...] = (5, 5),
+        width: float = 2.0,
+        alpha: float = 1.0,
+        terms: str = "linear",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: checks.Seed = None,
+    ):
+        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+
+    def check_parameters(self) -> None:
+        """As in `GTM`, and the regulariser has to start above 0."""
+        super().check_parameters()
+        checks.positive("alpha", self.alpha)
+
+    def steps(self, Yc, floor) -> Iterator:
+        """States of the fit."""
+        return bayesian_iterates(Yc, self.basis_values_, *self.start(Yc, floor), self.alpha_, self.max_iter, floor)
+
+    def set_state(self, state) -> Self:
+        """Make the estimator that of one iterate."""
+        self.alpha_, self.n_effective_ = state.alpha, state.n_effective
+        return super().set_state(state)

@@ -1,0 +1,167 @@
+"""Ways to a similarity matrix, ways to mend one, and the way back from feature space to data."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import linalg
+
+from .. import checks
+from ..linalg import double_centre, nearest_semidefinite, squared_distances
+
+
+def similarity_from_distances(distances) -> np.ndarray:
+    r"""Inner products (N, N) of centred points from the distances between them, which are not squared.
+
+    .. math:: S = -\tfrac12 H D^{(2)} H, \qquad D^{(2)}_{nm} = d_{nm}^2
+
+    Notes
+    -----
+    Costs O(N^2). Positive semi-definite if and only if the distances are those of points in a Euclidean space.
+    Chapter 3, equation (3.21).
+
+    Examples
+    --------
+    >>> similarity_from_distances(np.array([[0.0, 2.0], [2.0, 0.0]]))        # two points at -1 and 1
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    return double_centre(-0.5 * checks.distances(distances) ** 2)  # (3.21)
+
+
+def distances_from_similarity(S) -> np.ndarray:
+    r"""The distances of points whose inner products are given.
+
+    .. math:: d_{nm}^2 = s_{nn} + s_{mm} - 2 s_{nm}
+
+    Notes
+    -----
+    Costs O(N^2). Chapter 3, equation (3.20).
+
+    Examples
+    --------
+    >>> distances_from_similarity(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    D2 = np.diag(S)[:, None] + np.diag(S) - 2.0 * S  # (3.20)
+    np.fill_diagonal(D2, 0.0)
+    return np.sqrt(np.maximum(D2, 0.0))
+
+
+def nearest_euclidean(distances) -> np.ndarray:
+    r"""Distances of points in a Euclidean space, near to distances that are not.
+
+    .. math:: S \to \hat S = U \max(\Lambda, 0)\, U^\top \to \hat d_{nm}^2 = \hat s_{nn} + \hat s_{mm} - 2 \hat s_{nm}
+
+    Nearest is meant for the similarities (3.21); no distance shrinks. Distances that are Euclidean come back as they
+    were.
+
+    Notes
+    -----
+    Costs O(N^3). Chapter 3, equation (3.27).
+
+    Examples
+    --------
+    >>> D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])    # 3 > 1 + 1: no triangle
+    >>> nearest_euclidean(D).round(3)
+    array([[0. , 1.5, 3. ],
+           [1.5, 0. , 1.5],
+           [3. , 1.5, 0. ]])
+    """
+    return distances_from_similarity(nearest_semidefinite(similarity_from_distances(distances)))  # (3.27)
+
+
+def additive_constant(distances) -> tuple[np.ndarray, float]:
+    r"""The smallest number that makes distances Euclidean when it is added to every squared one.
+
+    .. math:: \hat d_{nm}^2 = d_{nm}^2 + 2 a \;(n \ne m), \qquad a = \max(0, -\lambda_N(S))
+
+    Both distances are (N, N). Returns the Euclidean ones and the constant, 2 a.
+
+    Notes
+    -----
+    Costs O(N^3). It adds a to every eigenvalue of S but that of the constant vector: noise, the same for every point.
+    Chapter 3, equation (3.28).
+
+    Examples
+    --------
+    >>> D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    >>> mended, constant = additive_constant(D)
+    >>> round(constant, 3), mended[0].round(3)
+    (1.667, array([0.   , 1.633, 3.266]))
+    """
+    a = max(0.0, -linalg.eigvalsh(similarity_from_distances(distances), subset_by_index=(0, 0))[0])
+    D2 = np.asarray(distances) ** 2 + 2.0 * a  # (3.28)
+    np.fill_diagonal(D2, 0.0)
+    return np.sqrt(D2), float(2.0 * a)
+
+
+def centre_new(proximities, training_means) -> np.ndarray:
+    r"""Proximities between new and old points, centred as the old ones were.
+
+    .. math:: \tilde a_{*m} = a_{*m} - \tfrac1N \sum_n a_{*n} - \bar a_m + \bar a, \qquad
+              \bar a_m = \tfrac1N \sum_n a_{nm}
+
+    Parameters
+    ----------
+    proximities : ndarray (M, N)
+        A kernel k(y_*, y_m), a similarity, or -1/2 of a squared distance.
+    training_means : ndarray (N,)
+        Column means of the same quantity among the N old points.
+
+    Notes
+    -----
+    Costs O(M N). Chapter 3, equation (3.19).
+
+    Examples
+    --------
+    >>> A = np.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> centre_new(A, A.mean(axis=0))                    # the old points again: H A H
+    array([[ 1.5, -1.5],
+           [-1.5,  1.5]])
+    """
+    A, means = proximities, training_means
+    return A - A.mean(axis=1, keepdims=True) - means + means.mean()  # (3.19)
+
+
+def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterator[tuple[np.ndarray, float]]:
+    r"""Look for the point whose RBF features are nearest to a combination of features, one step at a time.
+
+    .. math:: y \leftarrow \frac{\sum_n \gamma_n k(y, y_n)\, y_n}{\sum_n \gamma_n k(y, y_n)}
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        The points whose features are combined.
+    weights : ndarray (N,)
+        gamma; `KernelPCA.feature_weights` gives those of a latent point.
+    inverse_width : float
+        Of the RBF kernel.
+    start : ndarray (D,)
+    max_iter : int
+
+    Yields
+    ------
+    y : ndarray (D,)
+    value : float
+        sum of gamma_n k(y, y_n), for an RBF of variance 1. At a fixed point it is stationary.
+
+    Notes
+    -----
+    Costs O(N D) a step. It stops where the sum is not positive any more: a negative weight has won, and there is no
+    step to take. Chapter 3, equation (3.23).
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0], [1.0]])
+    >>> *_, (y, value) = preimage_iterates(Y, np.array([0.5, 0.5]), 1.0, np.array([0.1]))
+    >>> y.round(3)
+    array([0.5])
+    """
+    y = np.asarray(start, float)
+    for _ in range(max_iter + 1):
+        pull = weights * np.exp(-0.5 * inverse_width * squared_distances(Y, y[None])[:, 0])
+        yield y, float(pull.sum())
+        if pull.sum() <= 0:
+            return
+        y = pull @ Y / pull.sum()  # (3.23)
