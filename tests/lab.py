@@ -178,6 +178,13 @@ RUN_THEN_STOP = """async ([run, stop, bar]) => {
   while (!button(stop).disabled) {
     if (Date.now() > end) throw new Error('the run was not stopped within a minute');
     await new Promise(resolve => setTimeout(resolve, 2)); } }"""
+STATE = """() => {
+  const controls = [...document.querySelectorAll('[class*=gplvm-control-]')].map(e =>
+    e.className.match(/gplvm-control-([^ ]+)/)[1] + '=' + (e.querySelector('.mod-active, .widget-readout')?.innerText ??
+    e.querySelector('select')?.selectedOptions[0]?.text ?? e.querySelector('input')?.value));
+  const errors = [...document.querySelectorAll('.gplvm-error')].map(e => e.innerText.slice(0, 200));
+  const kernel = document.querySelector('#jp-main-statusbar')?.innerText;
+  return JSON.stringify({controls, errors, kernel, focus: document.activeElement?.className}); }"""
 RERUN = (
     "async (start) => {"
     + CELLS
@@ -284,6 +291,9 @@ class NotebookPage:
     @in_browser_thread
     def _open(self, width, height):
         self.page = self.browser.new_page(width, height)
+        self.complaints = []
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.set_default_timeout(120_000)
         self.page.goto(self.lab.address(self.path), wait_until="domcontentloaded")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
@@ -344,6 +354,12 @@ class NotebookPage:
         self.page.evaluate(RUN_THEN_STOP, [run, stop, selector])
 
     @in_browser_thread
+    def end_run(self, stop="Stop"):
+        """Click Stop if a run is still going: it would go on behind whatever comes next."""
+        buttons = "[...document.querySelectorAll('.jupyter-widgets button')]"
+        self.page.evaluate(f"stop => {buttons}.find(e => e.textContent.trim() == stop && !e.disabled)?.click()", stop)
+
+    @in_browser_thread
     def follow_link(self, text):
         """Click the first link of the text whose words contain these."""
         self.page.locator(".jp-RenderedMarkdown a", has_text=text).first.click()
@@ -388,8 +404,14 @@ class NotebookPage:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                raise TimeoutError(f"waited {seconds} s for {what}; error box: {self.error_box()!r}")
+                raise TimeoutError(f"waited {seconds} s for {what}; {self.state()}")
             time.sleep(0.05)
+
+    @in_browser_thread
+    def state(self):
+        """What a person would look at when nothing happens: controls, error box, kernel, the console's errors."""
+        shown = self.page.evaluate(STATE)
+        return f"the page shows {shown}; its console says {self.complaints[-3:]}"
 
     def run_shown_code(self, seconds=30):
         """Click "Show the code", and run what appears: the names that it defines."""
@@ -481,12 +503,22 @@ class Control:
 
     @in_browser_thread
     def choose(self, option):
-        """Choose an entry of a drop-down list or of toggle buttons by its text."""
+        """Choose an entry of a drop-down list or of toggle buttons by its text, and see that the control shows it.
+
+        A click can fall into a moment at which the page is laid out anew; like a reader, we then click again.
+        """
         found = self._find()
         if found.locator("select").count():
             found.locator("select").select_option(label=option)
-        else:
+            return
+        for _ in range(3):
             found.get_by_text(option, exact=True).first.click()
+            if found.locator(".mod-active", has_text=option).count():
+                return
+            self.page.wait_for_timeout(500)
+            if found.locator(".mod-active", has_text=option).count():
+                return
+        raise TimeoutError(f"three clicks on {option!r} of the control {self.name!r} chose {self.value()!r}")
 
     @in_browser_thread
     def type(self, text):
@@ -508,6 +540,8 @@ class Control:
             return found.locator("select").evaluate("e => e.options[e.selectedIndex].text")
         if found.locator("input[type=checkbox]").count():
             return found.locator("input[type=checkbox]").first.is_checked()
+        if found.locator("button.mod-active").count():
+            return found.locator("button.mod-active").first.inner_text()
         if found.locator(".widget-readout").count():
             return found.locator(".widget-readout").first.inner_text()
         return found.locator("input").first.input_value()

@@ -181,6 +181,7 @@ def test_run_advances_and_stop_stops_between_two_steps(chapter):
     chapter.wait_until(lambda: chapter.progress() > share, 60, "the run to get further")
     assert chapter.wait_for_new_picture(stopped, seconds=90) != closed_form
     assert chapter.error_box() == ""
+    chapter.end_run()
 
 
 def test_question_sets_the_scene_and_reveal_answers(chapter):
@@ -198,7 +199,7 @@ def test_mistake_is_explained_inside_the_explorer(chapter):
     chapter.slider("q").press("ArrowRight", times=2)
     chapter.wait_for_new_picture(start)
     chapter.control("data").choose("3-D cloud")
-    chapter.wait_until(lambda: "smaller q" in chapter.error_box(), 30, "the explanation")
+    chapter.wait_until(lambda: "smaller q" in chapter.error_box(), 90, "the explanation")
     chapter.slider("q").press("ArrowLeft", times=2)
     chapter.control("data").choose("oil flow")
     chapter.wait_for_picture(start)
