@@ -312,3 +312,20 @@ def distances(D, name="distances", kind="distance", similarities='ClassicalMDS(m
             f"itself. If large means similar, these are similarities: {similarities}."
         )
     return D
+
+
+def is_metric(D) -> bool:
+    """Whether distances keep the triangle inequality: no way round by a third point is shorter than the direct one.
+
+    Plain distances always do. Squared Euclidean ones break it wherever three points make an obtuse angle: almost
+    always, except for few points, or for noise in hundreds of dimensions, where all distances are alike.
+    Costs O(N^3) where it is kept, and O(N^2) where many triples break it.
+
+    Examples
+    --------
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
+    >>> is_metric(D), is_metric(D**2)
+    (True, False)
+    """
+    rounding = 1e-10 * D.max()
+    return not any(np.any(D > (way[:, None] + way) + rounding) for way in D)

@@ -1,5 +1,7 @@
 """Chapter 4: Wishart processes and probabilistic kernel PCA, each claim computed a second way."""
 
+import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, linalg, stats
+from scipy.spatial.distance import cdist
 from scipy.special import multigammaln
 from scipy.stats import multivariate_normal
 from sklearn import decomposition
@@ -664,7 +667,7 @@ def test_a_kernel_matrix_may_miss_being_one_by_a_hundred_millionth_of_its_trace(
         (
             "squared_distance",
             lambda K: squared_distances(GOOD) ** 2,
-            "not Euclidean.*Were plain distances passed instead of squared ones.*nearest_semidefinite",
+            "not Euclidean.*squared once too often, or not at all.*nearest_semidefinite",
         ),
         (
             "distance",
@@ -691,6 +694,27 @@ def test_plain_distances_are_squared_by_name(method):
         assert_allclose(model.embedding_, linear.embedding_, atol=1e-6)
         assert_allclose(model.noise_variance_, linear.noise_variance_, rtol=1e-6)
     assert_allclose(plain.transform(np.sqrt(D2[:3])), squared.transform(D2[:3]), atol=1e-9)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("name", ["euclidean", "cityblock"])  # the roots of both are distances between points
+@given(seed=st.integers(0, 2**32 - 1), N=st.integers(4, 30), D=st.integers(1, 40), scale=st.sampled_from([1e-6, 1e6]))
+def test_plain_distances_are_never_taken_for_squared_ones_silently(name, seed, N, D, scale):
+    rows = scale * np.random.default_rng(seed).standard_normal((N, D))
+    model = ProbabilisticKernelPCA(1, metric="squared_distance", noise_variance=1.0)
+    with pytest.warns(UserWarning, match='Are these distances squared.*metric="distance"'):
+        model.fit(cdist(rows, rows, name))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("data", [datasets.load_iris, datasets.load_digits, partial(datasets.simulate_oil_flow, 400)])
+def test_squared_distances_of_data_are_taken_without_a_question(data):
+    rows = data().data
+    for draw in range(10):
+        some = np.random.default_rng(draw).choice(len(rows), 40, replace=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ProbabilisticKernelPCA(2, metric="squared_distance").fit(squared_distances(rows[some]))
 
 
 def test_rounding_below_zero_is_no_negative_distance():

@@ -1,5 +1,6 @@
 """ProbabilisticKernelPCA as a scikit-learn estimator: a thin layer over the functions beside it."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Self
 
@@ -16,6 +17,11 @@ from .model import kernel_covariance, log_likelihood, maximum_likelihood, place_
 INDEFINITE = 1e-8  # of the trace: what distances that were measured, or written with eight digits, may miss
 METRICS = ("kernel", "precomputed", "distance", "squared_distance")
 FEATURES = "its map leads to features that only a kernel knows, and not to rows of data"
+MAY_BE_PLAIN = (
+    "Are these distances squared? Among {N} points no way round is shorter than the direct one. Plain distances always "
+    "keep this triangle inequality; squared ones do only if no three points make an obtuse angle. They are taken as "
+    'squared, as metric says; plain ones go in with metric="distance" (chapter 4, "From distances").'
+)
 MATRICES = "its density is one of whole kernel matrices, and gives a single new row none"
 
 
@@ -33,8 +39,8 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         None: RBF with inverse width 1 / (mean squared distance between two rows). Used with metric="kernel" only.
     metric : "kernel", "precomputed", "distance" or "squared_distance"
         What `fit` receives: rows of data (N, D), a kernel matrix (N, N), distances (N, N), which are squared here, or
-        distances that are squared already. The last two can't always be told apart: roots of Euclidean distances are
-        Euclidean too, so that plain distances given as squared ones are fitted without a word, and to another map.
+        distances that are squared already. Plain distances given as squared ones would be fitted to another map, for
+        their roots are Euclidean too: a matrix that keeps the triangle inequality gets a warning that asks.
     noise_variance : float or None
         None: its maximum likelihood value. Given: fixed (method "ml" only).
     init : "random", "pca", "raw pca" or ndarray (N, q)
@@ -183,6 +189,8 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
             q, N, Y.shape[1], max(N - 2, 0), "centring takes one direction of the points, and the noise needs another"
         )
         _check_definite(S, K, self.metric)
+        if self.metric == "squared_distance" and checks.is_metric(Y):
+            warnings.warn(MAY_BE_PLAIN.format(N=N), stacklevel=4)
         self._fit_rows, self._fit_kernel = rows, K
         return S
 
@@ -238,8 +246,8 @@ def _check_definite(S, K, metric):
     nearest = 'nearest_semidefinite(double_centre({})), to be fitted with metric="precomputed"'
     if metric == "squared_distance":
         raise ValueError(
-            f"No points have these squared distances: they are not Euclidean ({share}). Were plain "
-            "distances passed instead of squared ones? If not, the nearest kernel that has points is K = "
+            f"No points have these squared distances: they are not Euclidean ({share}). Were they squared "
+            'once too often, or not at all (metric="distance")? If neither, the nearest kernel that has points is K = '
             f'{nearest.format("-A / 2")} (chapter 4, "From distances").'
         )
     if metric == "distance":

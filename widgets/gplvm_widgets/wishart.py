@@ -222,6 +222,7 @@ def draw_distance(axes, now, iteration):
     """Angle between the subspaces and Procrustes distance against the iteration, both on log axes."""
     steps = np.array(COUNTS) + 1
     here = COUNTS.index(iteration)
+    angle = np.degrees(now.angles[here])
     for values, label, colour in (
         (now.distances, "Procrustes distance", PALETTE[1]),
         (now.angles, "angle (radians)", PALETTE[2]),
@@ -235,7 +236,8 @@ def draw_distance(axes, now, iteration):
         xlabel="iteration + 1",
         ylabel="EM to closed form",
         ylim=(1e-8, 100),
-        title=f"distance {now.distances[here]:.2g}, angle {np.degrees(now.angles[here]):.2g} degrees",
+        title=f"distance {now.distances[here]:.2g}, angle "
+        + (f"{angle:.2g} degrees" if angle > 1e-7 else "0 to rounding"),
     )
     axes.minorticks_off()
     axes.legend(fontsize="small", loc="lower left")
