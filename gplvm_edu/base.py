@@ -259,7 +259,7 @@ class MapModel(DensityModel):
         check_is_fitted(self)
         rng = checks.random_state(self.random_state if random_state is None else random_state)
         X = self.draw_latent(checks.whole_number("n_samples", n_samples), rng)
-        return self.map_.draw(*self.map_.moments(X), rng), X
+        return self.map_.draw_at(X, rng), X
 
     def draw_latent(self, n_samples, rng) -> np.ndarray:
         """Latent points by lot: from the Gaussian prior, or at training points where there is none."""

@@ -60,6 +60,11 @@ class Map:
         """Observations where f has these means and variances."""
         return mean + np.sqrt(variance + self.noise_variance) * rng.standard_normal(mean.shape)
 
+    def draw_at(self, X, rng) -> np.ndarray:
+        """Observations at latent points, (M, D)."""
+        mean, variance = self.moments(X)
+        return self.draw(mean, variance, rng)
+
 
 class KernelPrediction(NamedTuple):
     """What a `KernelMap` knows of f at M points, its own `mean` not yet added.

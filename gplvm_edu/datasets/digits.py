@@ -84,16 +84,11 @@ def load_mnist(split=None) -> Dataset:
     ----------
     split : None, "train" (60 000 digits) or "test" (10 000)
 
-    Returns
-    -------
-    Dataset
-        extra: "image_shape" and "is_train" (n,).
-
     Notes
     -----
-    File: mnist/mnist.npz in the folder GPLVM_EDU_DATA (arrays x_train, y_train, x_test and y_test of uint8);
-    else OpenML's copy by scikit-learn, which verifies its checksum. Shape, range and the size of every class
-    are checked.
+    A `Dataset` as from `load_usps`. File: mnist/mnist.npz in the folder GPLVM_EDU_DATA (arrays x_train, y_train, x_test
+    and y_test of uint8); else OpenML's copy by scikit-learn, which verifies its checksum. Shape, range and the size of
+    every class are checked.
     """
     checks.choice("split", split, (None, "train", "test"))
     paths = local_files("mnist", ["mnist.npz"])

@@ -20,7 +20,7 @@ from .em import (
 )
 from .estimator import GTM
 from .grid import Basis, basis_derivatives, basis_functions, grid_spacing, latent_grid, make_basis, principal_sheet
-from .incremental import Sums, free_energy, incremental_iterates, partial_e_step, printed_variance, update_sums
+from .incremental import Sums, free_energy, incremental_iterates, partial_e_step, update_sums
 from .model import SheetModel, weighted_moments
 from .selection import Setting, best_setting, grid_search, log_evidence
 from .sheet import SheetMap
@@ -54,7 +54,6 @@ __all__ = [
     "posterior_means",
     "posterior_modes",
     "principal_sheet",
-    "printed_variance",
     "process_smoother",
     "responsibilities",
     "solve_weights",

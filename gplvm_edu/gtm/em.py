@@ -17,6 +17,7 @@ class GTMState(NamedTuple):
     """One iterate: weights (D, M), noise precision, objective, log likelihood (or bound), passes over the data.
 
     `stopped` says on the last one why it is the last. `place` is set by an estimator, to find X when it is asked for.
+    Some models of chapter 10 fit more: straight directions (D, p), or alpha and gamma, the number of effective weights.
     """
 
     weights: np.ndarray
@@ -26,6 +27,9 @@ class GTMState(NamedTuple):
     sweeps: float
     stopped: str = ""
     place: Callable | None = None
+    directions: np.ndarray | None = None
+    alpha: float | None = None
+    n_effective: float | None = None
 
     @property
     def X(self):

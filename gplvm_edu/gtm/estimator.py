@@ -7,7 +7,7 @@ import numpy as np
 from .. import checks
 from ..linalg import has_gaps
 from .em import em_iterates
-from .grid import TERMS, basis_functions, grid_spacing, make_basis, principal_sheet
+from .grid import TERMS, Basis, basis_functions, grid_spacing, make_basis, principal_sheet
 from .incremental import incremental_iterates
 from .model import SheetModel, check_grid
 from .selection import log_evidence
@@ -67,6 +67,7 @@ class GTM(SheetModel):
     """
 
     allows_missing = True
+    knows_evidence = True  # Laplace's approximation, where there is a prior and the data are complete
 
     def __init__(
         self,
@@ -132,13 +133,17 @@ class GTM(SheetModel):
             Yc[order], self.basis_values_, *self.start(Yc, floor), size, self.alpha_, self.max_iter, floor
         )
 
+    def sheet_fields(self, state) -> tuple[Basis, np.ndarray, np.ndarray, float, np.ndarray]:
+        """What every sheet is made of, in the order of the fields of `SheetMap`."""
+        return self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_
+
     def make_map(self, state):
         """The sheet of one state."""
-        return SheetMap(self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_)
+        return SheetMap(*self.sheet_fields(state))
 
     def evidence(self, R) -> float:
         """Laplace's approximation of the log evidence; NaN without a prior on the weights, or with gaps."""
-        if self.alpha_ == 0 or has_gaps(self.rows_):
+        if self.alpha_ == 0 or has_gaps(self.rows_) or not self.knows_evidence:
             return np.nan
         return log_evidence(
             self.basis_values_, R.sum(axis=1), self.weights_, self.precision_, self.alpha_, self.log_likelihood_

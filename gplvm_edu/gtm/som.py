@@ -137,19 +137,14 @@ def som_iterates(Y, X, prototypes, widths) -> Iterator[SOMState]:
     """
     m = prototypes
     R, distances = winners(Y, m)
-    yield SOMState(m, np.inf, -float(np.mean(distances)), posterior_modes(R, X), "" if len(widths) else "schedule")
-    for step, width in enumerate(widths, start=1):
-        G = R.sum(axis=1)
-        z = R @ Y / np.maximum(G, 1.0)[:, None]  # means at the nodes  (K, D)
-        m = neighbourhood_smoother(X, G, width) @ z  # (9.24)
-        R, distances = winners(Y, m)  # (9.23)
-        yield SOMState(
-            m,
-            float(width),
-            -float(np.mean(distances)),
-            posterior_modes(R, X),
-            "schedule" if step == len(widths) else "",
-        )
+    for step, width in enumerate([np.inf, *widths]):
+        if step > 0:
+            G = R.sum(axis=1)
+            z = R @ Y / np.maximum(G, 1.0)[:, None]  # means at the nodes  (K, D)
+            m = neighbourhood_smoother(X, G, width) @ z  # (9.24)
+            R, distances = winners(Y, m)  # (9.23)
+        stopped = "schedule" if step == len(widths) else ""
+        yield SOMState(m, float(width), -float(np.mean(distances)), posterior_modes(R, X), stopped)
 
 
 class BatchSOM(GridModel):
@@ -180,13 +175,9 @@ class BatchSOM(GridModel):
     True
     """
 
-    why_not = {
+    why_not = dict.fromkeys(("log_precision", "sample", "score_samples", "score"), NO_DENSITY) | {
         "place": ONLY_PROTOTYPES,
         "jacobian": ONLY_PROTOTYPES,
-        "log_precision": NO_DENSITY,
-        "sample": NO_DENSITY,
-        "score_samples": NO_DENSITY,
-        "score": NO_DENSITY,
         "reconstruct": "a SOM has winners, found by distances over all columns, and no posterior",
         "impute": "a SOM finds winners by distances over all columns",
     }

@@ -9,7 +9,6 @@ Gaussian process. `magnification` is how much a map stretches, `mixtures` and `s
 from .aligned import AlignedMap, ManifoldAlignedGTM, across_precision, aligned_iterates
 from .bayesian import (
     BayesianGTM,
-    BayesianState,
     approximate_hessian,
     bayesian_iterates,
     effective_parameters,
@@ -24,8 +23,8 @@ from .categories import (
     mixed_log_densities,
     newton_step,
 )
-from .columns import Block, check_labels, find_blocks, read_blocks
-from .discrete import DiscreteGTM, DiscreteMap, discrete_iterates, discrete_start
+from .columns import Block, find_blocks
+from .discrete import DiscreteGTM, DiscreteMap, discrete_iterates
 from .linear_part import (
     directions_by_em,
     linear_coordinates,
@@ -36,21 +35,13 @@ from .linear_part import (
 from .magnification import area_elements, magnification_factors, smoother_jacobians
 from .mixtures import MixtureState, mixture_iterates
 from .process import GaussianProcessGTM, ProcessSheetMap, process_evidence, process_iterates, process_weights
-from .semilinear import (
-    SemiLinearGTM,
-    SemiLinearMap,
-    SemiLinearState,
-    semilinear_iterates,
-    semilinear_start,
-    semilinear_weights,
-)
+from .semilinear import SemiLinearGTM, SemiLinearMap, semilinear_iterates, semilinear_start, semilinear_weights
 from .sequences import forward_backward, random_walk
 from .tangents import aligned_log_densities, rank_one_inverses, tangent_deviations
 
 __all__ = [
     "AlignedMap",
     "BayesianGTM",
-    "BayesianState",
     "Block",
     "DiscreteGTM",
     "DiscreteMap",
@@ -60,7 +51,6 @@ __all__ = [
     "ProcessSheetMap",
     "SemiLinearGTM",
     "SemiLinearMap",
-    "SemiLinearState",
     "across_precision",
     "aligned_iterates",
     "aligned_log_densities",
@@ -70,10 +60,8 @@ __all__ = [
     "block_log_densities",
     "block_means",
     "bound_step",
-    "check_labels",
     "directions_by_em",
     "discrete_iterates",
-    "discrete_start",
     "effective_parameters",
     "exact_hessian",
     "expected_log_likelihood",
@@ -91,7 +79,6 @@ __all__ = [
     "random_walk",
     "rank_one_inverses",
     "re_estimate",
-    "read_blocks",
     "residual_covariance",
     "semilinear_iterates",
     "semilinear_start",

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .. import checks
-from ..base import Reconstruction, check_is_fitted
+from ..base import Reconstruction
 from ..gtm import (
     GTM,
     GTMState,
@@ -248,18 +248,9 @@ class ManifoldAlignedGTM(GTM):
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit."""
-        return aligned_iterates(
-            Yc,
-            self.nodes_,
-            self.basis_,
-            *self.start(Yc, floor),
-            grid_spacing(self.grid),
-            self.spread,
-            self.alpha_,
-            self.max_iter,
-            floor,
-            self.noise_update,
-        )
+        start, spacing = self.start(Yc, floor), grid_spacing(self.grid)
+        options = self.spread, self.alpha_, self.max_iter, floor, self.noise_update
+        return aligned_iterates(Yc, self.nodes_, self.basis_, *start, spacing, *options)
 
     def iterates(self, Y) -> Iterator[GTMState]:
         """As in `GTM`; stops also when nothing better has come for twenty steps, and ends with the best state."""
@@ -276,15 +267,7 @@ class ManifoldAlignedGTM(GTM):
 
     def make_map(self, state):
         """The sheet of one state, with its noise."""
-        return AlignedMap(
-            self.basis_,
-            state.weights,
-            self.mean_,
-            float(state.precision),
-            self.nodes_,
-            grid_spacing(self.grid),
-            self.spread,
-        )
+        return AlignedMap(*self.sheet_fields(state), grid_spacing(self.grid), self.spread)
 
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
@@ -314,10 +297,3 @@ class ManifoldAlignedGTM(GTM):
         """As in every model; freed of the noise across the sheet, and `noise` adds that variance, 1 / beta."""
         X, S, mean, variance = self.recover(Y, n_starts)
         return Reconstruction(mean, np.sqrt(variance + self.map_.noise_variance if noise else variance), X, S)
-
-    def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-        """Draw new rows: a node by lot, then noise along and across the sheet; returns (Y, X)."""
-        check_is_fitted(self)
-        rng = checks.random_state(self.random_state if random_state is None else random_state)
-        X = self.draw_latent(checks.whole_number("n_samples", n_samples), rng)
-        return self.map_.draw_at(X, rng), X

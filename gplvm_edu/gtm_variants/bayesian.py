@@ -1,40 +1,27 @@
 """How stiff should the sheet be? The evidence, alpha and beta from their own equations, and what Laplace leaves out."""
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Self
+from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
 from .. import checks
-from ..gtm import GTM, log_densities, log_evidence, responsibilities, solve_weights, squared_error, weighted_sums
+from ..gtm import (
+    GTM,
+    GTMState,
+    log_densities,
+    log_evidence,
+    responsibilities,
+    solve_weights,
+    squared_error,
+    weighted_sums,
+)
 
 ALPHA_RANGE = (1e-8, 1e8)  # in units of one over the variance of the data
 
 
-class BayesianState(NamedTuple):
-    """One iterate: weights (D, M), precision, alpha, gamma, log evidence (`value`), log likelihood, passes.
-
-    `stopped`, `place` and X are as in `gtm.GTMState`.
-    """
-
-    weights: np.ndarray
-    precision: float
-    alpha: float
-    n_effective: float
-    value: float
-    log_likelihood: float
-    sweeps: float
-    stopped: str = ""
-    place: Callable | None = None
-
-    @property
-    def X(self):
-        """Posterior means of the training rows, (N, q)."""
-        return None if self.place is None else self.place(self)
-
-
 def effective_parameters(Phi, counts, precision, alpha, n_outputs) -> float:
-    r"""How many of the D M weights the data determine; the prior holds the rest.
+    r"""How many of the D M weights the data determine, from 0 to all; the prior holds the rest.
 
     .. math:: \gamma = D \sum_{j=1}^M \frac{\lambda_j - \alpha}{\lambda_j}, \qquad
               \lambda_j \text{ eigenvalues of } \beta \Phi^\top G \Phi + \alpha I
@@ -46,11 +33,6 @@ def effective_parameters(Phi, counts, precision, alpha, n_outputs) -> float:
     precision, alpha : float
     n_outputs : int
         D.
-
-    Returns
-    -------
-    float
-        Between 0 and D M.
 
     Notes
     -----
@@ -151,8 +133,8 @@ def exact_hessian(Y, Phi, weights, precision, alpha) -> np.ndarray:
     return A
 
 
-def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise_floor=0.0) -> Iterator[BayesianState]:
-    """Generator of `BayesianState`: a step of EM for the weights, then alpha and beta anew, the start included.
+def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise_floor=0.0) -> Iterator[GTMState]:
+    """Generator of `GTMState`, the start included: EM for the weights, then alpha and beta anew; `value`: log evidence.
 
     Parameters
     ----------
@@ -180,7 +162,7 @@ def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise
         value = float(np.sum(log_density))
         gamma = effective_parameters(Phi, counts, beta, alpha, D)  # (10.26)
         evidence = log_evidence(Phi, counts, W, beta, alpha, value)  # (10.24)
-        yield BayesianState(W, beta, alpha, gamma, evidence, value, float(iteration))
+        yield GTMState(W, beta, evidence, value, float(iteration), alpha=alpha, n_effective=gamma)
         if iteration == max_iter:
             return
         W = solve_weights(Phi, counts, sums, alpha / beta)  # (9.12)

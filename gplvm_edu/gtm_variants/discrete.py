@@ -213,6 +213,8 @@ class DiscreteGTM(GTM):
     (['gaussian', 'bernoulli'], array([1., 0.]))
     """
 
+    knows_evidence = False
+
     def __init__(
         self,
         blocks: str | list = "auto",
@@ -266,15 +268,9 @@ class DiscreteGTM(GTM):
 
     def make_map(self, state):
         """The sheet of one state."""
-        return DiscreteMap(
-            self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_, tuple(self.blocks_)
-        )
+        return DiscreteMap(*self.sheet_fields(state), tuple(self.blocks_))
 
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
         log_odds = self.map_.log_odds(self.nodes_)
         return mixed_log_densities(Y - self.mean_, log_odds, self.blocks_, self.precision_)
-
-    def evidence(self, R) -> float:
-        """Not known for this model."""
-        return np.nan

@@ -1,15 +1,16 @@
 """A few curved latent dimensions and some straight ones: EM, the map and the estimator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from .. import checks
 from ..gtm import (
     GTM,
+    GTMState,
     SheetMap,
     grid_spacing,
     posterior_means,
@@ -23,27 +24,6 @@ from ..linalg import eigenpairs, gap_patterns
 from .linear_part import linear_coordinates, linear_directions, residual_covariance, shared_log_densities
 
 N_TRIAL_STEPS = 15  # states of each start before the best goes on
-
-
-class SemiLinearState(NamedTuple):
-    """One iterate: weights (D, M), directions V (D, p), precision, objective, log likelihood, passes over the data.
-
-    `stopped`, `place` and X are as in `gtm.GTMState`.
-    """
-
-    weights: np.ndarray
-    directions: np.ndarray
-    precision: float
-    value: float
-    log_likelihood: float
-    sweeps: float
-    stopped: str = ""
-    place: Callable | None = None
-
-    @property
-    def X(self):
-        """Posterior means of the training rows, (N, q)."""
-        return None if self.place is None else self.place(self)
 
 
 def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0) -> np.ndarray:
@@ -118,8 +98,8 @@ def semilinear_start(Y, X, Phi, spacing, n_linear, curved) -> tuple[np.ndarray, 
 
 def semilinear_iterates(
     Y, Phi, weights, directions, precision, alpha=0.0, max_iter=200, noise_floor=0.0
-) -> Iterator[SemiLinearState]:
-    """Generator of `SemiLinearState`, the start included; the penalised log likelihood never falls.
+) -> Iterator[GTMState]:
+    """Generator of `GTMState` with directions, the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
@@ -142,7 +122,8 @@ def semilinear_iterates(
     for iteration in range(max_iter + 1):
         R, log_density = responsibilities(shared_log_densities(Y, Phi @ W.T, V, beta))  # (10.16)
         value = float(np.sum(log_density))
-        yield SemiLinearState(W, V, beta, value - 0.5 * alpha * float(np.sum(W**2)), value, float(iteration))
+        penalty = 0.5 * alpha * float(np.sum(W**2))
+        yield GTMState(W, beta, value - penalty, value, float(iteration), directions=V)
         if iteration < max_iter:
             W = semilinear_weights(Phi, *weighted_sums(R, Y), V, beta, alpha)  # (10.19)
             S = residual_covariance(Y, R, Phi @ W.T)  # (10.17)
@@ -201,6 +182,7 @@ class SemiLinearGTM(GTM):
     """
 
     allows_missing = False
+    knows_evidence = False
 
     def __init__(
         self,
@@ -254,9 +236,7 @@ class SemiLinearGTM(GTM):
 
     def make_map(self, state):
         """The sheet of one state and its straight directions."""
-        return SemiLinearMap(
-            self.basis_, state.weights, self.mean_, float(state.precision), self.nodes_, state.directions
-        )
+        return SemiLinearMap(*self.sheet_fields(state), state.directions)
 
     def node_means(self, state) -> np.ndarray:
         """Image of every node, its straight coordinates 0; (K, D)."""
@@ -266,10 +246,6 @@ class SemiLinearGTM(GTM):
         """Make the estimator that of one iterate."""
         self.directions_ = state.directions
         return super().set_state(state)
-
-    def evidence(self, R) -> float:
-        """Not known for this model."""
-        return np.nan
 
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of what was observed of rows in the units of the data, (K, N)."""

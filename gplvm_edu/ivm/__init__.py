@@ -21,15 +21,7 @@ from .active_map import (
     place_inactive,
     selection_map,
 )
-from .algorithm import (
-    SparseModel,
-    SparseOptions,
-    SparseState,
-    outer_step,
-    sparse_iterates,
-    sparse_model,
-    total_log_likelihood,
-)
+from .algorithm import SparseOptions, SparseState, outer_step, sparse_iterates, sparse_model, total_log_likelihood
 from .estimator import SparseGPLVM
 from .selection import Choice, IVMPosterior, Selection, entropy_reductions, include, ivm_select, select_steps
 
@@ -40,7 +32,6 @@ __all__ = [
     "Selection",
     "Sites",
     "SparseGPLVM",
-    "SparseModel",
     "SparseOptions",
     "SparseState",
     "active_log_likelihood",

@@ -111,15 +111,7 @@ class SparseGPLVM(IterativeFit, MapModel):
         X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
         if noise is not None:
             noise = noise.start(self.rows_, prior_variance=float(np.mean(kernel.diag(X))))
-        options = SparseOptions(
-            n_active=self.n_active,
-            n_steps=self.n_steps,
-            n_inactive_steps=self.n_inactive_steps,
-            optimise_active=self.optimise_active,
-            relocate=self.relocate,
-            latent_prior=self.latent_prior,
-            optimiser=self.optimiser,
-        )
+        options = SparseOptions(*(getattr(self, name) for name in SparseOptions._fields))  # our names are theirs
         model = sparse_model(kernel, noise, self.jitter_)
         yield from sparse_iterates(self.rows_ - self.mean_, X, model, options, self.max_iter)
 

@@ -187,14 +187,8 @@ class Noise:
     def __eq__(self, other):
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self.parameters(), other.parameters()
-        return all(
-            np.array_equal(
-                np.asarray(mine[k], object if mine[k] is None else float),
-                np.asarray(theirs[k], object if theirs[k] is None else float),
-            )
-            for k in mine
-        )
+        theirs = other.parameters()
+        return all(np.array_equal(value, theirs[name]) for name, value in self.parameters().items())
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
 
@@ -227,12 +221,8 @@ def _short(value):
     if value is None or isinstance(value, (int, str)):
         return repr(value)
     value = np.asarray(value)
-    return (
-        f"{float(value):.4g}"
-        if value.ndim == 0
-        else (
-            "[" + ", ".join(f"{v:.4g}" for v in value) + "]"
-            if value.ndim == 1 and value.size <= 6
-            else f"array of shape {value.shape}"
-        )
-    )
+    if value.ndim == 0:
+        return f"{float(value):.4g}"
+    if value.ndim == 1 and value.size <= 6:
+        return "[" + ", ".join(f"{v:.4g}" for v in value) + "]"
+    return f"array of shape {value.shape}"

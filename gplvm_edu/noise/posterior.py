@@ -168,7 +168,8 @@ def ep_evidence(K, y, noise, site_means, site_precisions) -> float:
     """
     f, Sigma = site_posterior(K, site_means, site_precisions)
     variance, r = np.diag(Sigma), site_precisions * site_means
-    mean_c, variance_c = _cavities(f, variance, r, site_precisions)
+    left = 1.0 / variance - site_precisions  # (8.22)
+    mean_c, variance_c = (f / variance - r) / left, 1.0 / left  # (8.22)  each site in turn left out
     log_Z = noise.log_partition(y[:, None], mean_c[:, None], variance_c[:, None])[:, 0]
     each = log_Z + 0.5 * (np.log1p(site_precisions * variance_c) + mean_c**2 / variance_c - f**2 / variance)
     return float(np.sum(each) + 0.5 * f @ r - 0.5 * log_determinant(_factor_sites(K, site_precisions)[0]))  # (8.24)
@@ -184,9 +185,3 @@ def _factor_sites(K, beta):
     """Cholesky factor of B = I + S^(1/2) K S^(1/2), and the square roots of the precisions."""
     root = np.sqrt(beta)
     return linalg.cholesky(np.eye(len(K)) + root[:, None] * K * root, lower=True), root
-
-
-def _cavities(mean, variance, r, beta):
-    """Means and variances with each site in turn left out, (8.22)."""
-    left = 1.0 / variance - beta
-    return (mean / variance - r) / left, 1.0 / left

@@ -274,13 +274,8 @@ class DualPPCA(MapModel):
         N, D = Y.shape
         rank = min(N - 1, D)
         largest = rank if self.noise_variance is not None else rank - 1
-        checks.components(
-            self.n_components,
-            N,
-            D,
-            max(largest, 0),
-            f"the centred data span {rank} dimensions at most, and the noise needs one of them",
-        )
+        because = f"the centred data span {rank} dimensions at most, and the noise needs one of them"
+        checks.components(self.n_components, N, D, max(largest, 0), because)
         if self.noise_variance is not None:
             checks.positive("noise_variance", self.noise_variance)
         Yc, mean = centre(Y)

@@ -79,19 +79,10 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
     True
     """
 
-    why_not = {
-        question: "it holds one map for each class, and each answers for itself: ask the models in models_"
-        for question in (
-            "transform",
-            "inverse_transform",
-            "place",
-            "reconstruct",
-            "impute",
-            "log_precision",
-            "jacobian",
-            "sample",
-        )
-    }
+    why_not = dict.fromkeys(
+        ("transform", "inverse_transform", "place", "reconstruct", "impute", "log_precision", "jacobian", "sample"),
+        "it holds one map for each class, and each answers for itself: ask the models in models_",
+    )
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from .geodesics import (
     smallest_connecting_k,
 )
 from .nonmetric import disparities, kruskal_stress, nonmetric_iterates, pool_adjacent_violators
-from .stress import StressState, guttman_transform, majorise, sammon_iterates, sammon_stress, smacof_iterates, stress
+from .stress import StressState, guttman_transform, sammon_iterates, sammon_stress, smacof_iterates, stress
 
 add_start("isomap", lambda Y, n_components, random_state: Isomap(n_components).fit_transform(Y), keeps_proportions=True)
 
@@ -36,7 +36,6 @@ __all__ = [
     "graph_components",
     "guttman_transform",
     "kruskal_stress",
-    "majorise",
     "neighbour_graph",
     "nonmetric_iterates",
     "pool_adjacent_violators",

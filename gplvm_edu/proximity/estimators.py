@@ -33,14 +33,9 @@ class _ProximityMap(LatentModel):
     """What the methods of this chapter share: Y holds data, or the distances themselves."""
 
     why_not = {
-        "inverse_transform": NO_WAY_BACK,
-        "jacobian": NO_WAY_BACK,
-        "log_precision": NO_WAY_BACK,
-        "reconstruct": NO_WAY_BACK,
+        **dict.fromkeys(("inverse_transform", "jacobian", "log_precision", "reconstruct"), NO_WAY_BACK),
+        **dict.fromkeys(("score_samples", "score", "sample"), NO_DENSITY),
         "impute": "a row with gaps has no distances from the others",
-        "score_samples": NO_DENSITY,
-        "score": NO_DENSITY,
-        "sample": NO_DENSITY,
         "place": f"{NO_DENSITY} whose modes could be searched for",
     }
 

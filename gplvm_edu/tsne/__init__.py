@@ -5,7 +5,7 @@
 """
 
 from .affinities import conditional_affinities, joint_affinities, printed_affinities, row_entropy, search_precision
-from .descent import TSNEState, step_size, tsne_iterates
+from .descent import TSNEState, tsne_iterates
 from .energy import class_energy, cost_and_gradient, divergence, printed_cost_and_gradient, student_affinities
 from .estimators import TSNE, TSNEPriorGPLVM
 from .prior import (
@@ -39,7 +39,6 @@ __all__ = [
     "prior_iterates",
     "row_entropy",
     "search_precision",
-    "step_size",
     "student_affinities",
     "tsne_iterates",
     "with_bandwidth",

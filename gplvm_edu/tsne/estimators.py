@@ -96,18 +96,11 @@ class TSNE(IterativeFit, LatentModel):
     ((150, 2), 30.0, True, True)
     """
 
-    why_not = {
-        "transform": NO_PLACE,
-        "place": NO_PLACE,
-        "reconstruct": NO_PLACE,
-        "impute": NO_PLACE,
-        "inverse_transform": NO_MAP,
-        "jacobian": NO_MAP,
-        "log_precision": NO_MAP,
-        "score_samples": NO_DENSITY,
-        "score": NO_DENSITY,
-        "sample": NO_DENSITY,
-    }
+    why_not = (
+        dict.fromkeys(("transform", "place", "reconstruct", "impute"), NO_PLACE)
+        | dict.fromkeys(("inverse_transform", "jacobian", "log_precision"), NO_MAP)
+        | dict.fromkeys(("score_samples", "score", "sample"), NO_DENSITY)
+    )
 
     def __init__(
         self,
@@ -243,6 +236,7 @@ class TSNEPriorGPLVM(GPLVM):
         X = self.start_ = self.start_positions(Y)
         kernel = paper_kernel(variance) if self.kernel is None else self.kernel
         bandwidths = bandwidth_range(X) if self.kernel is None and self.bandwidths is None else self.bandwidths
+        options = self.optimiser, self.max_iter, self.jitter_, self.tol, self.learn_kernel
         self.bandwidth_, n_evaluations = None, 0
         for _ in range(ROUNDS if bandwidths is not None and not self.learn_kernel else 1):
             if bandwidths is not None:
@@ -251,18 +245,7 @@ class TSNEPriorGPLVM(GPLVM):
                     return
                 self.bandwidth_, kernel = chosen, with_bandwidth(kernel, chosen)
             self.kernel_start_ = kernel.copy()
-            for state in prior_iterates(
-                Y,
-                X,
-                kernel,
-                self.energy,
-                self.temperature,
-                self.optimiser,
-                self.max_iter,
-                self.jitter_,
-                self.tol,
-                self.learn_kernel,
-            ):
+            for state in prior_iterates(Y, X, kernel, self.energy, self.temperature, *options):
                 yield state._replace(n_evaluations=n_evaluations + state.n_evaluations)
             X, n_evaluations = state.X, n_evaluations + state.n_evaluations
 

@@ -20,13 +20,8 @@ class _SpectralMap(LatentModel):
     """What kernel PCA and classical MDS do alike: centre proximities, keep the leading eigenvectors, project."""
 
     why_not = {
-        "inverse_transform": NO_MAP,
-        "jacobian": NO_MAP,
-        "log_precision": NO_MAP,
-        "sample": NO_MAP,
-        "reconstruct": NO_MAP,
-        "score_samples": NO_DENSITY,
-        "score": NO_DENSITY,
+        **dict.fromkeys(("inverse_transform", "jacobian", "log_precision", "sample", "reconstruct"), NO_MAP),
+        **dict.fromkeys(("score_samples", "score"), NO_DENSITY),
         "place": "a projection is unique, and `transform` gives it; there is no density with several modes to search",
         "impute": "the proximity of a row with gaps to the other points is not known",
     }

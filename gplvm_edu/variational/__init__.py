@@ -6,29 +6,12 @@ its gradient; `inducing_map` is the map of a fitted model and its moments, `late
 `density` has the ratio of bounds; `estimator` the class.
 """
 
-from .bound import (
-    BoundTerms,
-    Factors,
-    factorise,
-    inducing_factor,
-    inducing_posterior,
-    inverse_difference,
-    kl_divergence,
-    output_gradients,
-    output_terms,
-)
+from .bound import BoundTerms, factorise, inducing_factor, inducing_posterior, kl_divergence, output_terms
 from .density import gain_over_frozen, ratio_of_bounds
 from .estimator import BayesianGPLVM, initial_inducing_inputs, initial_kernel
 from .inducing_map import InducingMap, Moments, make_map, predict_moments
-from .kernel_expectations import PsiStatistics, pairs
-from .latent_posterior import (
-    LatentPosterior,
-    LinearTerms,
-    find_latent_posterior,
-    frozen_bound,
-    linear_terms,
-    maximise_frozen_bound,
-)
+from .kernel_expectations import pairs
+from .latent_posterior import LatentPosterior, find_latent_posterior, frozen_bound, linear_terms, maximise_frozen_bound
 from .objective import (
     Gradients,
     Outputs,
@@ -40,22 +23,19 @@ from .objective import (
     group_outputs,
     variational_iterates,
 )
-from .psi import psi_statistics, split_noise
+from .psi import psi_statistics
 from .rbf_expectations import centre_features, expected_rbf, point_features, pull_back_sums, sum_expectations
 
 __all__ = [
     "BayesianGPLVM",
     "BoundTerms",
-    "Factors",
     "Gradients",
     "InducingMap",
     "LatentPosterior",
-    "LinearTerms",
     "Moments",
     "Outputs",
     "Packing",
     "Parameters",
-    "PsiStatistics",
     "VariationalState",
     "bound_and_gradients",
     "centre_features",
@@ -70,12 +50,10 @@ __all__ = [
     "inducing_posterior",
     "initial_inducing_inputs",
     "initial_kernel",
-    "inverse_difference",
     "kl_divergence",
     "linear_terms",
     "make_map",
     "maximise_frozen_bound",
-    "output_gradients",
     "output_terms",
     "pairs",
     "point_features",
@@ -83,7 +61,6 @@ __all__ = [
     "psi_statistics",
     "pull_back_sums",
     "ratio_of_bounds",
-    "split_noise",
     "sum_expectations",
     "variational_iterates",
 ]
