@@ -71,6 +71,8 @@ class LatentModel(SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             ensure_min_samples=min_samples if reset else 1,
             ensure_all_finite="allow-nan",
         )
+        if np.isfinite(np.vdot(Y, Y)):  # one pass: with NaN or infinity it is neither, and most data have none
+            return Y
         if np.isinf(Y).any():
             row, column = np.argwhere(np.isinf(Y))[0]
             raise ValueError(
