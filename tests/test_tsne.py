@@ -290,8 +290,9 @@ def test_a_prior_starts_from_a_map_of_tsne_without_a_word_about_it():
         warnings.simplefilter("always")
         model = TSNEPriorGPLVM(max_iter=2).fit(Y)
     assert not [w for w in caught if "TSNE stopped" in str(w.message)]
-    *_, last = TSNE(max_iter=1000, tol=0.0).iterates(Y)
-    assert_allclose(model.start_, last.X)
+    *_, before, last = TSNE(max_iter=1000, tol=0.0).iterates(Y)
+    apart = np.max(np.abs(model.start_ - last.X))  # rounding, which a thousand steps enlarge: up to 2e-6 was seen
+    assert apart < 0.3 * np.max(np.abs(before.X - last.X))  # 1.7e-5; the end of TSNE's own default is 7e-4 away
 
 
 @pytest.mark.oracle
