@@ -106,13 +106,14 @@ check-notebooks: $(TEST_READY)
 check-browser: browser
 	GPLVM_EDU_REQUIRE_BROWSER=1 $(PY) -m pytest $(PARALLEL) -m "browser and not slow and not real" tests $(PYTEST)
 
-# The peers want other versions of numpy than we do: each has an environment of its own, beside ours.
+# The peers want other versions of numpy than we do: each has an environment of its own, beside ours. GPy's explorer of a
+# latent space is there only with matplotlib.
 PEERS := GPy gpflow gpytorch ugtm
 $(PEERS:%=.venv-peers/%/.ready):
 	"$(PYTHON)" -m venv --clear $(@D)
 	@echo "Installing $(notdir $(@D)) into $(@D) ..."
 	@$(@D)/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check $(notdir $(@D)) \
-	  "setuptools<81"
+	  matplotlib "setuptools<81"
 	@touch $@
 
 check-peers: $(CHECK_READY) $(PEERS:%=.venv-peers/%/.ready)
