@@ -10,7 +10,20 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOOR = ("linalg", "checks", "kernels", "optimise", "maps", "starts", "base", "metrics", "datasets", "plotting")
+FLOOR = (
+    "timing",
+    "threads",
+    "linalg",
+    "checks",
+    "kernels",
+    "optimise",
+    "maps",
+    "starts",
+    "base",
+    "metrics",
+    "datasets",
+    "plotting",
+)
 TOPICS = (
     "ppca",
     "unify",

@@ -44,6 +44,7 @@ def _narrow_comments(text):
     return lines
 
 
-def show_source(*functions) -> Markdown:
-    """The functions as highlighted Python, to end a cell of a chapter with."""
-    return Markdown("```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```")
+def show_source(*functions, folded="") -> Markdown:
+    """The functions as highlighted Python, to end a cell of a chapter with; `folded`: the words on a fold over them."""
+    text = "```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```"
+    return Markdown(f"<details><summary>{folded}</summary>\n\n{text}\n\n</details>" if folded else text)

@@ -1,0 +1,43 @@
+"""How much longer one piece of work takes than another: both measured in turn, in one run, on one machine."""
+
+from statistics import median
+from time import perf_counter, process_time
+
+CLOCKS = {"wall": perf_counter, "process": process_time}
+
+
+def time_ratio(work, reference, seconds=0.5, clock="wall") -> float:
+    """Median over rounds of time(work) / time(reference): 3 means that `work` takes three times as long.
+
+    Parameters
+    ----------
+    work, reference : callable
+        Without arguments. Each is called once before anything is timed.
+    seconds : float
+        How long to go on; at least five rounds are made.
+    clock : "wall" or "process"
+        The second counts the processor's work for this process alone, which other programs hardly disturb.
+
+    Notes
+    -----
+    A ratio within one run is worth more than seconds from two: whatever slows the machine down meets both. Where a call
+    is shorter than five milliseconds several are timed together.
+
+    Examples
+    --------
+    >>> time_ratio(lambda: sum(range(20000)), lambda: sum(range(1000)), seconds=0.01) > 2
+    True
+    """
+    work(), reference()
+    n_calls = max(1, int(0.005 / max(_time(reference, 1, perf_counter), 1e-9)))
+    ratios, end = [], perf_counter() + seconds
+    while len(ratios) < 5 or perf_counter() < end:
+        ratios.append(_time(work, n_calls, CLOCKS[clock]) / _time(reference, n_calls, CLOCKS[clock]))
+    return median(ratios)
+
+
+def _time(work, n_calls, clock):
+    start = clock()
+    for _ in range(n_calls):
+        work()
+    return clock() - start
