@@ -4,6 +4,7 @@ Functions teach, this file keeps house. `LatentModel` is what all estimators sha
 the questions that any fitted map can be asked.
 """
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple, Self
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import checks
+from . import checks, threads
 from .linalg import nearest_rows
 from .maps import Places, best_place, distinct_columns, search_places
 
@@ -36,7 +37,41 @@ class SaysWhyNot:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-class LatentModel(SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SuitedThreads:
+    """Every public method of a model runs with the number of BLAS threads that its matrices deserve.
+
+    One for small ones, as many as the environment has for large ones (see `threads`); between two calls, and between
+    two states of a fit, the environment is as it was. A subclass says in `matrix_size` how large its matrices are.
+    """
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_") and name != "matrix_size":
+                size = _size_of_data if name in ("fit", "fit_transform", "iterates") else _size_of_model
+                setattr(cls, name, threads.suited(size)(method))
+
+    def matrix_size(self, N, D) -> int:
+        """Rows of the largest matrix that is factorised for data of shape (N, D)."""
+        return N
+
+
+def _size_of_data(model, *data, **named):
+    """The matrix size of a model for the data that it is about to see; 0 where they, or a parameter, make no sense."""
+    Y = data[0] if data else named.get("Y", ())
+    try:
+        return model.matrix_size(*np.shape(Y)[:2])
+    except (TypeError, ValueError, AttributeError):
+        return 0  # `check_data` and `check_parameters` say what is wrong
+
+
+def _size_of_model(model, *_, **__):
+    """The matrix size of a fitted model; one that is not fitted yet leaves the choice to `fit`, which called it."""
+    fitted = getattr(model, "embedding_", None)
+    return threads.SMALL if fitted is None else model.matrix_size(len(fitted), getattr(model, "n_features_in_", 1))
+
+
+class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What every estimator of the course shares: checked input, `fit_transform`, output names.
 
     A subclass writes `fit(self, Y, y=None)` and sets `embedding_` (N, q); it calls `check_data` first. It may set:
@@ -133,7 +168,7 @@ class DensityModel(LatentModel):
 
 
 # ---------------------------------------------------------------------------------------------- the loop
-class IterativeFit:
+class IterativeFit(SuitedThreads):
     """`fit` as a loop that can be watched and interrupted.
 
     The subclass writes `iterates(Y)`, a generator of states, the start first, and `set_state(state)`, which makes the

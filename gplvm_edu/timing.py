@@ -30,7 +30,8 @@ def time_ratio(work, reference, seconds=0.5, clock="wall") -> float:
     """
     work(), reference()
     n_calls = max(1, int(0.005 / max(_time(reference, 1, perf_counter), 1e-9)))
-    ratios, end = [], perf_counter() + seconds
+    ratios: list[float] = []
+    end = perf_counter() + seconds
     while len(ratios) < 5 or perf_counter() < end:
         ratios.append(_time(work, n_calls, CLOCKS[clock]) / _time(reference, n_calls, CLOCKS[clock]))
     return median(ratios)

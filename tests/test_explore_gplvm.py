@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 from gplvm_widgets.drawing import few_ticks, how_sure, picture_limit
-from gplvm_widgets.explorer import Drawing, Explorer, one_thread, render_png
+from gplvm_widgets.explorer import Drawing, Explorer, render_png
 from gplvm_widgets.gplvm import PrintedGPLVM, explore_gplvm, panel_gplvm, read_table
 from gplvm_widgets.gplvm.fit import CORRECTED, KERNELS, PRINTED, model_at, printed_gradients, slope_ratio
 from gplvm_widgets.gplvm.source import BUILT_IN, Source
@@ -27,6 +27,7 @@ from gplvm_edu.gplvm import GPLVM, value_and_gradients
 from gplvm_edu.kernels import MLP, RBF, Bias, White
 from gplvm_edu.maps import grid_points
 from gplvm_edu.plotting import PALETTE
+from gplvm_edu.threads import one_thread
 
 SMALL = dict(n_points=40)
 OWN = np.random.default_rng(0).standard_normal((30, 4)) @ np.random.default_rng(1).standard_normal((4, 6))

@@ -17,8 +17,8 @@ from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as theirs
-from threadpoolctl import threadpool_limits
 
+from gplvm_edu import threads
 from gplvm_edu.kernels import (
     MLP,
     RBF,
@@ -51,7 +51,7 @@ quick = settings()  # those of the profile, tests/conftest.py
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
     """The matrices here are small: a second thread costs more than it brings."""
-    with threadpool_limits(1):
+    with threads.one_thread():
         yield
 
 

@@ -17,8 +17,8 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import __version__, isotonic, manifold
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
+from gplvm_edu import threads
 from gplvm_edu.datasets import make_swiss_roll, simulate_oil_flow
 from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_distance
 from gplvm_edu.optimise import check_gradient
@@ -83,7 +83,7 @@ def awkward_data(draw):
 @pytest.fixture(scope="module", autouse=True)
 def one_blas_thread():
     """Small matrices: a second thread would only get in the way."""
-    with threadpool_limits(1):
+    with threads.one_thread():
         yield
 
 

@@ -32,6 +32,10 @@ def check_grid(name, shape) -> tuple[int, ...]:
 class GridModel(IterativeFit, LatentModel):
     """What the GTM and the SOM share: nodes, centred data and the scale of the data."""
 
+    def matrix_size(self, N, D) -> int:
+        """As many rows as nodes: responsibilities are products, and what is factorised is smaller."""
+        return int(np.prod(self.grid))
+
     def prepare(self, Y) -> np.ndarray:
         """Keep Y, fix the nodes, centre; returns the centred data. Sets `rows_`, `nodes_`, `mean_`, `scale_`."""
         self.nodes_ = latent_grid(check_grid("grid", self.grid))

@@ -102,6 +102,10 @@ class SparseGPLVM(IterativeFit, MapModel):
         self.optimiser = optimiser
         self.random_state = random_state
 
+    def matrix_size(self, N, D) -> int:
+        """The kernel matrix of the active set."""
+        return min(N, self.n_active)
+
     # --- fitting ---------------------------------------------------------------------------------------------
     def iterates(self, Y) -> Iterator[SparseState]:
         """Prepare the fit and yield its states, the start first; `fit` exhausts this, a widget pauses it."""

@@ -13,7 +13,7 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+from ..threads import one_thread
 
 __all__ = ["as_json", "collect", "names", "run", "write"]
 
@@ -46,7 +46,7 @@ def run(name, progress=iter):
     if name not in names():
         raise ValueError(f"There is no experiment {name!r}; there are {', '.join(names())}.")
     experiment = import_module(f"{__name__}.{name}")
-    with threadpool_limits(1):  # one thread: the same sums in the same order every time
+    with one_thread():  # one thread: the same sums in the same order every time
         return experiment.results(progress)
 
 

@@ -32,6 +32,10 @@ class _LinearGaussianModel(IterativeFit, MapModel):
     allows_missing = True
     same_noise = True  # in all columns
 
+    def matrix_size(self, N, D) -> int:
+        """The scatter matrix of rows or of columns, whichever is smaller."""
+        return min(N, D)
+
     def set_state(self, state) -> Self:
         """Make the estimator that of one state of EM, or of the closed form."""
         found = state.parameters
@@ -249,6 +253,10 @@ class DualPPCA(MapModel):
         self.n_components = n_components
         self.noise_variance = noise_variance
         self.random_state = random_state
+
+    def matrix_size(self, N, D) -> int:
+        """The scatter matrix of rows or of columns, whichever is smaller."""
+        return min(N, D)
 
     @property
     def failing_checks(self) -> dict:

@@ -122,6 +122,10 @@ class TSNE(IterativeFit, LatentModel):
         self.init = init
         self.random_state = random_state
 
+    def matrix_size(self, N, D) -> int:
+        """Nothing is factorised, and products are made of blocks of rows."""
+        return 1
+
     def iterates(self, Y) -> Iterator[TSNEState]:
         """Prepare the descent and yield its states (`TSNEState`) one by one; `fit` exhausts this."""
         Y = self.check_data(Y)

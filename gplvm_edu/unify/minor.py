@@ -70,6 +70,10 @@ class MinorComponents(DensityModel):
         self.reverse = reverse
         self.random_state = random_state
 
+    def matrix_size(self, N, D) -> int:
+        """The sample covariance."""
+        return D
+
     def fit(self, Y, y=None) -> Self:
         """Keep the eigenvectors of the sample covariance with the smallest eigenvalues."""
         Y = self.check_data(Y)

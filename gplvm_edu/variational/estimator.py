@@ -162,6 +162,10 @@ class BayesianGPLVM(IterativeFit, MapModel):
         self.jitter = jitter
         self.random_state = random_state
 
+    def matrix_size(self, N, D) -> int:
+        """The kernel matrix of the inducing points; rows are met in blocks, and N adds no larger matrix."""
+        return min(N, self.n_inducing)
+
     def iterates(self, Y) -> Iterator[VariationalState]:
         """Prepare the fit and yield its states, in the units of Y; `fit` exhausts this, a widget pauses it."""
         Y = self.check_data(Y)

@@ -14,7 +14,6 @@ import time
 import traceback
 import warnings
 from contextlib import contextmanager
-from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -25,7 +24,8 @@ import traitlets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
+
+from gplvm_edu.threads import one_thread
 
 FRAME_SECONDS = 0.08  # while Run is going, at most one picture in this time
 PAUSE_SECONDS = 0.05  # how often a paused run looks whether it may go on
@@ -85,19 +85,9 @@ def render_png(figure):
     return Drawing(figure).png()
 
 
-@lru_cache(maxsize=1)
-def _thread_pools():
-    return ThreadpoolController()
-
-
-def one_thread():
-    """Context in which BLAS uses one thread: matrices of an explorer are small, and the browser needs a core too."""
-    return _thread_pools().limit(limits=1)
-
-
 @contextmanager
 def computing():
-    """Context in which an explorer computes: one BLAS thread, and no warning about fits that are short on purpose."""
+    """Context in which an explorer computes: one BLAS thread (the browser needs a core), no warnings of short fits."""
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
