@@ -263,14 +263,17 @@ def test_training_rows_are_placed_where_they_are_likeliest_given_all_rows():
 
 
 def test_gaps_of_new_rows_are_filled_from_what_was_observed():
-    oil = simulate_oil_flow(120, random_state=0)
-    model, rows = GPLVM(max_iter=150).fit(oil.data[:90]), oil.data[90:]
-    gappy = with_gaps(rows, share=0.3)
-    gaps = np.isnan(gappy)
-    filled, std = model.impute(gappy, return_std=True)
-    assert np.array_equal(filled[~gaps], rows[~gaps]) and np.all(std[~gaps] == 0) and np.all(std[gaps] > 0)
-    by_mean = np.mean((oil.data[:90].mean(axis=0) - rows)[gaps] ** 2)
-    assert np.mean((filled - rows)[gaps] ** 2) < 0.5 * by_mean
+    shares = []
+    for seed in range(5):  # of data; a single draw decides little
+        oil = simulate_oil_flow(120, random_state=seed)
+        model, rows = GPLVM(max_iter=150).fit(oil.data[:90]), oil.data[90:]
+        gappy = with_gaps(rows, share=0.3)
+        gaps = np.isnan(gappy)
+        filled, std = model.impute(gappy, return_std=True)
+        assert np.array_equal(filled[~gaps], rows[~gaps]) and np.all(std[~gaps] == 0) and np.all(std[gaps] > 0)
+        by_mean = np.mean((oil.data[:90].mean(axis=0) - rows)[gaps] ** 2)
+        shares.append(np.mean((filled - rows)[gaps] ** 2) / by_mean)
+    assert np.mean(shares) < 0.5
     told = model.reconstruct(gappy)
     assert_allclose(told.mean, model.inverse_transform(told.latent_mean))
     with pytest.raises(ValueError, match="NaN"):

@@ -1,6 +1,6 @@
 """What a minimisation is made of: an evaluation of the objective, checked, counted, and handed on."""
 
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -29,13 +29,13 @@ class Iterate(NamedTuple):
 class Objective:
     """value_and_gradient with its calls counted, its answers checked and copied, and one guard.
 
-    A trial point at which a matrix can't be factorised (LinAlgError) is a step too long: it counts as worse than all
-    that was seen, and flat. At the first point, the start, there is nothing to step back to, and the error is raised;
-    so it is at every point when `guarded` is False.
+    A trial point at which a matrix can't be factorised (LinAlgError) is a step too long: its value is inf and its
+    gradient NaN, and both methods step back. At the first point, the start, there is nothing to step back to, and the
+    error is raised; so it is at every point when `guarded` is False.
     """
 
     def __init__(self, value_and_gradient, guarded=True):
-        self.value_and_gradient, self.n_calls, self.worst, self.guarded = value_and_gradient, 0, 0.0, guarded
+        self.value_and_gradient, self.n_calls, self.guarded = value_and_gradient, 0, guarded
 
     def __call__(self, x) -> Iterate:
         """The `Iterate` at x: one more evaluation."""
@@ -45,7 +45,7 @@ class Objective:
         except np.linalg.LinAlgError:
             if self.n_calls == 1 or not self.guarded:
                 raise
-            return Iterate(x, self.worst + 1e6 * (1.0 + abs(self.worst)), self.n_calls, np.zeros_like(x))
+            return Iterate(x, inf, self.n_calls, np.full_like(x, nan))
         if not isinstance(answer, tuple) or len(answer) != 2 or np.size(answer[0]) != 1:
             raise ValueError(f"value_and_gradient must return (number, gradient) and returned {answer!r}.")
         value, gradient = float(np.squeeze(answer[0])), np.array(answer[1], dtype=float)
@@ -54,8 +54,6 @@ class Objective:
                 f"The gradient has shape {gradient.shape}, but x has {x.shape}: return a flat "
                 "vector of the same length, by gradient.ravel() if it is a matrix."
             )
-        if self.worst < value < inf:
-            self.worst = value
         return Iterate(x, value, self.n_calls, gradient)
 
 

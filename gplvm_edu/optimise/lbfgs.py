@@ -1,69 +1,114 @@
-"""SciPy's L-BFGS-B as a generator."""
+"""L-BFGS: curvature learnt from the last few steps, and a line search that keeps the strong Wolfe conditions.
 
-import queue
-import sys
-import threading
+D. C. Liu and J. Nocedal (1989), On the limited memory BFGS method for large scale optimization, Mathematical
+Programming 45, 503-528. The constants are those of SciPy's L-BFGS-B; a test holds the evaluations of both together.
+"""
+
+from collections import deque
 from collections.abc import Generator
+from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
-from .iterate import Iterate, demand_finite
+from .iterate import Iterate
+
+ROUNDING = np.finfo(float).eps
+DECREASE, FLATTENING = 1e-3, 0.9  # c1 and c2 of the strong Wolfe conditions
 
 
-def lbfgs(evaluate, start) -> Generator[Iterate, None, None]:
-    """The points that SciPy's L-BFGS-B accepts after the start, until it can't go on.
+def lbfgs(evaluate, start, n_pairs=10) -> Generator[Iterate, None, None]:
+    r"""The points that L-BFGS accepts after the start, until no step lowers the value.
 
-    SciPy wants to call, and a generator to be called. So SciPy runs in a thread of its own, which only asks:
-    for an evaluation, or whether to go on from an accepted point, and sleeps until the answer comes. Every
-    evaluation is made on this side, so errors rise as if there were no thread. Once this generator is closed
-    the answer is None, and the thread ends.
+    .. math:: x_{k+1} = x_k - t\, H_k \nabla f(x_k), \qquad H_k y_i = s_i \text{ for the newest step } i
+
+    Parameters
+    ----------
+    evaluate : callable
+        From a point (n,) to its Iterate.
+    start : Iterate
+    n_pairs : int
+        How many steps s = x_{k+1} - x_k, and changes y of the gradient along them, are remembered.
+
+    Notes
+    -----
+    Costs O(n_pairs n) a step besides the evaluations. Where the line search finds nothing smaller the pairs are
+    forgotten, and where the gradient itself leads to nothing smaller either, the search ends. At equal values, near
+    the last digit, a shorter gradient counts as smaller.
     """
-    questions: queue.SimpleQueue = queue.SimpleQueue()
-    answers: queue.SimpleQueue = queue.SimpleQueue()
-    worker = threading.Thread(target=_ask, args=(start.x, questions, answers), name="L-BFGS-B", daemon=True)
-    worker.start()
-    latest = start
-    try:
-        while True:
-            question, content = questions.get()
-            if question == "failed":
-                raise content
-            if question == "finished":
-                return
-            latest = latest if np.array_equal(content, latest.x) else evaluate(content)
-            demand_finite(latest, 'L-BFGS-B can\'t step back from there; method="scg" can. Or start closer.')
-            if question == "accepted":
-                yield latest
-            answers.put((latest.value, latest.gradient.copy()))
-    finally:
-        answers.put(None)
-        if not sys.is_finalizing():  # an interpreter that ends takes the thread with it, and lets nobody wait
-            worker.join()
+    here, pairs = start, deque[tuple](maxlen=n_pairs)
+    while True:
+        g = here.gradient
+        p = -inverse_hessian_times(g, pairs)
+        there = wolfe_search(evaluate, here, p, 1.0 if pairs else 1.0 / (np.linalg.norm(g) or 1.0))
+        if (there.value, np.linalg.norm(there.gradient)) < (here.value, np.linalg.norm(g)):
+            s, y = there.x - here.x, there.gradient - g
+            if s @ y > ROUNDING * np.linalg.norm(s) * np.linalg.norm(y) > 0:
+                pairs.append((s, y, s @ y))
+            here = there
+            yield here
+        elif pairs:
+            pairs.clear()
+        else:
+            return
 
 
-def _ask(x0, questions, answers):
-    """The thread's work: SciPy's minimisation, whose every call is a question to the other side."""
+def inverse_hessian_times(g, pairs) -> np.ndarray:
+    """H g (n,) by the two-loop recursion, without H; pairs : (s, y, s'y) of each remembered step, oldest first."""
+    r, shares = g, []
+    for s, y, sy in reversed(pairs):
+        shares.append(s @ r / sy)
+        r = r - shares[-1] * y
+    if pairs:
+        _, y, sy = pairs[-1]
+        r = sy / (y @ y) * r
+    for s, y, sy in pairs:
+        r = r + (shares.pop() - y @ r / sy) * s
+    return r
 
-    def ask(question, x):
-        questions.put((question, x.copy()))
-        answer = answers.get()
-        if answer is None:
-            raise GeneratorExit
-        return answer
 
-    endless = {"ftol": 0.0, "gtol": 0.0, "maxiter": 10**9, "maxfun": 10**9}  # the other side decides
-    try:
-        optimize.minimize(
-            lambda x: ask("evaluate", x),
-            x0,
-            jac=True,
-            method="L-BFGS-B",
-            options=endless,
-            callback=lambda xk: ask("accepted", xk) and None,
-        )
-        questions.put(("finished", None))
-    except GeneratorExit:
-        pass
-    except BaseException as error:
-        questions.put(("failed", error))
+class Step(NamedTuple):
+    """A step length, and the value and slope found there."""
+
+    length: float
+    value: float
+    slope: float
+
+
+def wolfe_search(evaluate, here, p, t, n_trials=20) -> Iterate:
+    """The first trial along p that meets both conditions; after `n_trials` the lowest found, which may be `here`."""
+    start = low = Step(0.0, here.value, float(p @ here.gradient))
+    high, lowest = Step(inf, inf, inf), here  # a minimum lies between the steps low and high
+    for _ in range(n_trials if start.slope < 0 else 0):
+        there = evaluate(here.x + t * p)
+        new = Step(t, there.value if there.is_finite else inf, float(p @ there.gradient))
+        if new.value > min(start.value + DECREASE * t * start.slope, low.value):
+            high = new
+        elif abs(new.slope) <= FLATTENING * abs(start.slope):
+            return there
+        else:
+            high = low if new.slope * (high.length - t) > 0 else high
+            low, lowest = new, there
+        if high.length == inf:
+            t = 4.0 * t
+        else:
+            share = cubic_minimum(low, high) if high.value < inf else 0.1
+            t = low.length + min(max(0.1, share), 0.9) * (high.length - low.length)  # 0.1 also where share is NaN
+    return lowest
+
+
+def cubic_minimum(a, b) -> float:
+    """Where between a (0) and b (1) the cubic with their values and slopes is lowest.
+
+    Examples
+    --------
+    >>> cubic_minimum(Step(0.0, 1.0, -2.0), Step(2.0, 1.0, 2.0))                 # (t - 1)^2
+    0.5
+    """
+    unit = (a.length - b.length) * a.slope  # of values, in which the slope at a is -1; 0 when it underflows
+    if unit == 0.0:
+        return 0.0
+    v = -b.slope / a.slope
+    d = v - 1.0 - 3.0 * (b.value - a.value) / unit
+    root = sqrt(max(d * d + v, 0.0))
+    return 1.0 - (v + root - d) / (v + 1.0 + 2.0 * root)

@@ -21,12 +21,11 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     Parameters
     ----------
     value_and_gradient : callable
-        ``value_and_gradient(x)`` returns f(x), a float, and its gradient, an ndarray (n,). It is always
-        called in the thread that asks for the next iterate.
+        ``value_and_gradient(x)`` returns f(x), a float, and its gradient, an ndarray (n,).
     x0 : ndarray (n,)
         The start, a flat vector: a matrix goes in as ``X.ravel()`` and comes out as ``x.reshape(N, q)``.
     method : {"scg", "l-bfgs"}
-        Scaled conjugate gradients, or SciPy's L-BFGS-B.
+        Scaled conjugate gradients, or BFGS with limited memory.
     max_iter : int
         The most steps to accept; at most ``max_iter + 1`` iterates appear, the start being the first.
     tolerance : float
@@ -43,9 +42,8 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     Notes
     -----
     SCG costs two evaluations a step and one for each rejected trial, L-BFGS a little more than one a step;
-    both need O(n) memory. A trial that is not finite is too long a step for SCG, an error for L-BFGS-B; one at which a
-    matrix can't be factorised (LinAlgError) is too long a step for both, and an error at the start.
-    Break off whenever you like: nothing is left running.
+    both need O(n) memory. A trial that is not finite, or at which a matrix can't be factorised (LinAlgError), is a step
+    too long; at the start it is an error.
 
     Examples
     --------
