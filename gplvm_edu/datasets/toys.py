@@ -1,4 +1,4 @@
-"""Data that need no file: the Swiss roll, three toys after the GTM's papers, scikit-learn's digits and irises."""
+"""Data that need no file: the Swiss roll, three toy data sets of the GTM papers, scikit-learn's digits and iris."""
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets

@@ -7,7 +7,7 @@ from ..linalg import gap_patterns
 
 
 def tangent_deviations(X, basis, weights, spacing, spread=0.5) -> np.ndarray:
-    r"""Tangents (K, q, D) of the sheet at every node, each as long as `spread` steps of the grid are in data space.
+    r"""Tangents (K, q, D) of the sheet at every node, each as long as `spread` steps of the grid in data space.
 
     .. math:: v_{il} = \kappa\, \delta_l\, \frac{\partial y}{\partial x_l}(x_i) = \kappa\, \delta_l\, W \psi_l(x_i)
 

@@ -13,14 +13,14 @@ LAWS = "its latent coordinates say how far a row breaks each law, and nothing of
 
 
 class MinorComponents(DensityModel):
-    """Minor component analysis: the directions in which data vary least, that is, the laws that they nearly obey.
+    """Minor component analysis: the directions in which data vary least, that is, linear relations that nearly hold.
 
     The inverse covariance is low rank plus a multiple of the identity, K^{-1} = X X' + c I.
 
     Parameters
     ----------
     n_components : int, default 2
-        Number of laws q, at most the number of columns.
+        Number of relations (laws) q, at most the number of columns.
     reverse : bool, default False
         False: minimise KL(S || K), which is maximum likelihood. True: minimise KL(K || S).
     random_state : None, int, RandomState or Generator
