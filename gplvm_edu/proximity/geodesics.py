@@ -38,9 +38,7 @@ def neighbour_graph(distances, n_neighbors) -> sparse.csr_matrix:
     np.fill_diagonal(others, np.inf)  # no point is its own neighbour
     near = np.argpartition(others, k - 1, axis=1)[:, :k]  # N_k(n)  (N, k)
     n, m = np.repeat(np.arange(N), k), near.ravel()
-    edges = np.unique(
-        np.minimum(n, m) * N + np.maximum(n, m)
-    )  # (6.15)  each edge once, as the number n N + m with n < m
+    edges = np.unique(np.minimum(n, m) * N + np.maximum(n, m))  # (6.15)  each edge once
     n, m = np.divmod(edges, N)
     return _symmetric(n, m, distances[n, m], N)
 
