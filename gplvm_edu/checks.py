@@ -10,7 +10,7 @@ from scipy import linalg
 
 ROUNDING = 1e-10  # relative to the largest eigenvalue (or the trace): below it a negative eigenvalue is rounding
 Seed = int | np.random.RandomState | np.random.Generator | None  # what `random_state` may be
-KERNEL_ANSWERS = ("diag", "gradients", "theta")
+KERNEL_METHODS = ("diag", "gradients", "theta")
 
 
 # ---------------------------------------------------------------------------------------------- numbers and choices
@@ -90,8 +90,8 @@ def components(n_components, n_samples, n_features, largest, because) -> int:
 
 
 def kernel(value, example="RBF() + White(0.1)"):
-    """A kernel of `gplvm_edu.kernels` (anything that answers as one), or None."""
-    if value is not None and (isinstance(value, type) or not all(hasattr(value, name) for name in KERNEL_ANSWERS)):
+    """A kernel of `gplvm_edu.kernels` (anything with its methods), or None."""
+    if value is not None and (isinstance(value, type) or not all(hasattr(value, name) for name in KERNEL_METHODS)):
         raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels (such as {example}) or None, got {value!r}.")
     return value
 
@@ -318,7 +318,8 @@ def is_metric(D) -> bool:
     """Whether distances keep the triangle inequality: no path through a third point is shorter than the direct one.
 
     Plain distances always do. Squared Euclidean ones break it wherever three points make an obtuse angle; noise in many
-    dimensions has none, for there all distances are alike (20 draws of 40 points in 10, 50, 200 dimensions: 0, 5, 20).
+    dimensions has none, because there all distances are nearly equal (of 20 draws of 40 points, 0, 5 and 20 keep
+    it in 10, 50 and 200 dimensions).
     Costs O(N^3) where it is kept, and O(N^2) where many triples break it.
 
     Examples

@@ -65,7 +65,7 @@ def add(name, function, keeps_proportions) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """All names that `initial_positions` knows."""
+    """All names that `initial_positions` accepts."""
     return (*STARTS, "random")
 
 

@@ -14,7 +14,7 @@ def smoother_jacobians(X, nodes, counts, node_means, width) -> tuple[np.ndarray,
     X : ndarray (n, q)
     nodes : ndarray (K, q)
     counts : ndarray (K,)
-        Points that each node has won.
+        Number of points whose nearest node it is.
     node_means : ndarray (K, D)
         Their means z.
     width : float

@@ -49,7 +49,7 @@ class Combination(Kernel):
         return [slot for slot in self._slots if slot[2] in slot[1]._each]
 
     def __getitem__(self, name):
-        """A part by its name or its place."""
+        """A part by its name or its index."""
         return self.parts[self.part_names.index(name) if name in self.part_names else name]
 
     def __eq__(self, other):

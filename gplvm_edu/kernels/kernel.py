@@ -233,12 +233,12 @@ def _gradient(G, shape):
 
 
 def _points(X, name):
-    """Rows as a finite float array (N, q), or an error that says how to get there."""
+    """Rows as a finite float array (N, q), or an error that says what to change."""
     X = np.asarray(X, dtype=float)
     x = X.ravel()
-    # One BLAS sum of magnitudes in place of np.isfinite(X).all(): k.diag(X) takes 1.2 times as long with the latter,
-    # which is the whole margin of this file's promise; k(X) at N = 200 does not feel it. The sum of very large numbers
-    # overflows: `checks.points` then looks at each entry, and accepts them.
+    # One BLAS sum of magnitudes instead of np.isfinite(X).all(), with which k.diag(X) takes 1.2 times as long: that
+    # is over the limit above (for k(X) at N = 200 there is no difference). A sum of very large numbers may overflow;
+    # `checks.points` then looks at each entry, and accepts them.
     if X.ndim == 2 and len(x) and isfinite(dasum(x)):
         return X
     return checks.points(X, name)

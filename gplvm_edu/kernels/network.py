@@ -59,7 +59,7 @@ class MLP(Kernel):
         # P = G / sqrt(1 - a^2), in place: 1.2 times as fast, so that gradients cost no more than 3 evaluations
         P = a * a
         np.subtract(1.0, P, out=P)
-        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)  # 1 - a^2 is at least 1 / d; rounding may say less
+        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)  # 1 - a^2 is at least 1 / d, up to rounding
         np.divide(G, np.sqrt(P, out=P), out=P)  # (2.19)  (N, M)
         PV, PU = P @ V, P.T @ U  # (N, q + 1), (M, q + 1)
         in_X = theta * (PV - np.sum(U * PV, axis=1)[:, None] * U) / np.sqrt(dx)[:, None]  # (2.19)

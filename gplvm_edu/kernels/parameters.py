@@ -131,7 +131,7 @@ class Parameterised:
 
     def set_params(self, **values) -> Self:
         """Set parameters by name; returns the kernel itself."""
-        slots = {name: place for name, *place in self._slots}
+        slots = {name: slot for name, *slot in self._slots}
         for name, value in values.items():
             if name not in slots:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(slots)}.")

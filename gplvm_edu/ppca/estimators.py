@@ -317,7 +317,7 @@ class DualPPCA(MapModel):
         return X, np.zeros_like(X), *self.map_.moments(X)
 
     def score_samples(self, Y, n_starts=5) -> np.ndarray:
-        """Log density ln p(y | x) of the observed entries of each row, weights integrated out, at its place x; (M,).
+        """Log density ln p(y | x) of the observed entries of each row, weights integrated out, at its position x; (M,).
 
         Positions have no prior here, so x can't be integrated out: this is not the ln p(y) of PPCA.
         """

@@ -97,8 +97,8 @@ def bridge_components(graph, distances) -> sparse.csr_matrix:
 
     Notes
     -----
-    Costs O(N^2). It is the rule of scikit-learn's Isomap. A bridge is a guess: nothing in the data says that the
-    sheet goes on there. Chapter 6, equation (6.15), and "Break it".
+    Costs O(N^2). It is the rule of scikit-learn's Isomap. A bridge is a guess: nothing in the data shows that
+    the sheet continues there. Chapter 6, equation (6.15), and "Break it".
 
     Examples
     --------

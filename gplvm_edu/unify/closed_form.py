@@ -59,7 +59,7 @@ def leading_eigenpairs(S, n_components, overwrite=False) -> tuple[np.ndarray, np
     Parameters
     ----------
     S : ndarray (N, N)
-        Symmetric, not checked; the sign of the smallest eigenvalue says whether it is positive semi-definite.
+        Symmetric, not checked; the sign of the smallest eigenvalue shows whether it is positive semi-definite.
     n_components : int
     overwrite : bool
         True: S is overwritten, which saves a copy.

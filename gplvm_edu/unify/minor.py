@@ -86,7 +86,7 @@ class MinorComponents(DensityModel):
                 'Drop constant or redundant columns, or use more rows than columns; chapter 3, "When S is '
                 'singular".'
             )
-        kept = min(q, D - 1)  # for q = D the covariance itself is the answer
+        kept = min(q, D - 1)  # for q = D the model is the sample covariance itself
         W, c = minimiser(S, kept, self.reverse, "precision") if D > 1 else (np.zeros((1, 0)), 1.0 / lam[0])
         self.noise_variance_, self.variances_ = 1.0 / c, lam[D - q :][::-1]
         self.weights_ = np.pad(W, ((0, 0), (q - kept, 0)))[:, ::-1]
@@ -127,7 +127,7 @@ class MinorComponents(DensityModel):
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-        """New rows (n, D), and how far each breaks each law (n, q), as `transform` would say."""
+        """New rows (n, D), and how far each breaks each law, which is their `transform`, (n, q)."""
         check_is_fitted(self)
         n = checks.whole_number("n_samples", n_samples)
         rng = checks.generator(self.random_state if random_state is None else random_state)

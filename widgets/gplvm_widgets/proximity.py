@@ -122,10 +122,10 @@ def path_to(now, point):
     """The shortest path through the graph to this point from the one farthest away (in geodesic distance)."""
     far = int(np.argmax(now.geodesics[point]))
     _, previous = csgraph.dijkstra(now.graph, indices=far, return_predecessors=True)
-    way = [point]
-    while way[-1] != far:
-        way.append(int(previous[way[-1]]))
-    return np.array(way[::-1])
+    path = [point]
+    while path[-1] != far:
+        path.append(int(previous[path[-1]]))
+    return np.array(path[::-1])
 
 
 @in_style
@@ -190,11 +190,11 @@ def path_artists(axes):
 
 def move_path(figure, now, X, point):
     """Draw the shortest path between `point` and the point farthest from it in both pictures, with its lengths."""
-    way = path_to(now, point)
+    path = path_to(now, point)
     for (line, ends), places in zip((figure.moving[:2], figure.moving[2:4]), (now.page, X), strict=True):
-        line.set_data(*places[way].T)
-        ends.set_data(*places[way[[0, -1]]].T)
-    n, m = way[[0, -1]]
+        line.set_data(*places[path].T)
+        ends.set_data(*places[path[[0, -1]]].T)
+    n, m = path[[0, -1]]
     text = f"straight {now.distances[n, m]:.3g}, along the graph {now.geodesics[n, m]:.3g}"
     if now.sheet is not None:
         text += f", on the flat sheet {np.linalg.norm(now.sheet[n] - now.sheet[m]):.3g}"
