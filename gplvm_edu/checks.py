@@ -1,6 +1,6 @@
-"""The border of the package: each question that is asked of an argument, once, with an answer that helps.
+"""Checks of arguments, each written once for the whole package.
 
-Every function returns its argument, made ready, or raises a ValueError that says what was wrong and what to do.
+Every function returns its argument, converted, or raises a ValueError that says what was wrong and what to do.
 """
 
 from numbers import Integral, Real
@@ -10,12 +10,12 @@ from scipy import linalg
 
 ROUNDING = 1e-10  # relative to the largest eigenvalue (or the trace): below it a negative eigenvalue is rounding
 Seed = int | np.random.RandomState | np.random.Generator | None  # what `random_state` may be
-KERNEL_ANSWERS = ("diag", "gradients", "theta")
+KERNEL_METHODS = ("diag", "gradients", "theta")
 
 
 # ---------------------------------------------------------------------------------------------- numbers and choices
 def whole_number(name, value, at_least=1) -> int:
-    """A whole number of at least so much.
+    """A whole number of at least `at_least`.
 
     Examples
     --------
@@ -90,15 +90,15 @@ def components(n_components, n_samples, n_features, largest, because) -> int:
 
 
 def kernel(value, example="RBF() + White(0.1)"):
-    """A kernel of `gplvm_edu.kernels` (anything that answers as one), or None."""
-    if value is not None and (isinstance(value, type) or not all(hasattr(value, name) for name in KERNEL_ANSWERS)):
+    """A kernel of `gplvm_edu.kernels` (anything with its methods), or None."""
+    if value is not None and (isinstance(value, type) or not all(hasattr(value, name) for name in KERNEL_METHODS)):
         raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels (such as {example}) or None, got {value!r}.")
     return value
 
 
 # ---------------------------------------------------------------------------------------------- random numbers
 def valid_seed(random_state=None) -> Seed:
-    """What `random_state` may be, as it came: a generator is not drawn from.
+    """`random_state` unchanged, if it is a legal one; no number is drawn from a generator.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def matrix(A, name) -> np.ndarray:
 
 
 def points(X, name, at_least=1, advice="Missing values belong into Y, not into X.") -> np.ndarray:
-    """Rows as a finite float array (N, q), at least so many."""
+    """Rows as a finite float array (N, q) with at least `at_least` rows."""
     if np.iscomplexobj(X):
         raise ValueError(f"{name} is complex. Complex data not supported: a coordinate is a real number.")
     X = np.asarray(X, dtype=float)
@@ -191,7 +191,7 @@ def points(X, name, at_least=1, advice="Missing values belong into Y, not into X
 
 
 def positions(X, shape, name="init") -> np.ndarray:
-    """Latent positions to start from: a finite array of the shape that the data ask for, as a copy."""
+    """Latent positions to start from: a finite array of the given shape, as a copy."""
     X = np.array(X, dtype=float)
     if X.shape != shape or not np.isfinite(X).all():
         raise ValueError(
@@ -224,7 +224,7 @@ def observed_rows(Y, advice='nothing says where it belongs. Leave it out (chapte
 
 # ---------------------------------------------------------------------------------------------- proximities
 def symmetric(A, name) -> np.ndarray:
-    """A as a symmetric matrix, or an error that names the pair on which its two halves disagree most."""
+    """A as a symmetric matrix, or an error that names the pair of entries that differ most."""
     A = matrix(A, name)
     if A.shape[0] != A.shape[1] or len(A) == 0:
         raise ValueError(
@@ -245,7 +245,7 @@ def symmetric(A, name) -> np.ndarray:
 
 
 def same_points(S, K) -> tuple[np.ndarray, np.ndarray]:
-    """Both matrices, or an error when they do not speak of the same number of points."""
+    """Both matrices, or an error if they have different numbers of points."""
     if S.shape != K.shape:
         raise ValueError(f"S has the shape {S.shape} and K has {K.shape}: both must hold the same points.")
     return S, K
@@ -315,10 +315,11 @@ def distances(D, name="distances", kind="distance", similarities='ClassicalMDS(m
 
 
 def is_metric(D) -> bool:
-    """Whether distances keep the triangle inequality: no way round by a third point is shorter than the direct one.
+    """Whether distances keep the triangle inequality: no path through a third point is shorter than the direct one.
 
     Plain distances always do. Squared Euclidean ones break it wherever three points make an obtuse angle; noise in many
-    dimensions has none, for there all distances are alike (20 draws of 40 points in 10, 50, 200 dimensions: 0, 5, 20).
+    dimensions has none, because there all distances are nearly equal (of 20 draws of 40 points, 0, 5 and 20 keep
+    it in 10, 50 and 200 dimensions).
     Costs O(N^3) where it is kept, and O(N^2) where many triples break it.
 
     Examples
@@ -328,4 +329,4 @@ def is_metric(D) -> bool:
     (True, False)
     """
     rounding = 1e-10 * D.max()
-    return not any(np.any(D > (way[:, None] + way) + rounding) for way in D)
+    return not any(np.any(D > (row[:, None] + row) + rounding) for row in D)

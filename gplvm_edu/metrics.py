@@ -1,4 +1,4 @@
-"""How good is an embedding? Errors of neighbours, neighbourhoods kept, shapes and subspaces compared."""
+"""Scores of an embedding: nearest-neighbour errors, trustworthiness, Procrustes distance, angle of subspaces."""
 
 import numpy as np
 from scipy import linalg
@@ -11,7 +11,7 @@ BLOCK = 2**20  # distances held in memory at a time: 8 MB, so that N = 10000 nee
 
 
 def nearest_neighbour_errors(X, target) -> int:
-    r"""Leave-one-out 1-nearest-neighbour errors: points whose nearest other point bears another label.
+    r"""Leave-one-out 1-nearest-neighbour errors: points whose nearest other point has another label.
 
     .. math:: \sum_n [\, t_n \ne t_{m(n)} \,], \qquad m(n) = \arg\min_{m \ne n} \|x_n - x_m\|^2
 
@@ -24,8 +24,9 @@ def nearest_neighbour_errors(X, target) -> int:
 
     Notes
     -----
-    Costs O(N^2 q), as matrix products over blocks of rows. Rounding in a product can reverse ties, so the
-    points whose neighbours it can't tell apart are measured once more, by differences.
+    Costs O(N^2 q), in blocks of rows. Distances are computed from differences, so that ties are exact. As one matrix
+    product, with the near ties checked again, they would take 1.2 to 4 times as long at q = 2, the usual size of an
+    embedding (and a quarter of the time at q = 64).
 
     Examples
     --------
@@ -48,18 +49,9 @@ def nearest_neighbours(X) -> np.ndarray:
     >>> nearest_neighbours(np.array([[0.0], [1.0], [1.1]]))
     array([1, 2, 1])
     """
-    (N, q), X = X.shape, unit_range(X)
-    A = X - X.mean(axis=0)
-    a2, nearest = np.sum(A**2, axis=1), np.empty(N, int)
-    left, right = np.c_[-2 * A, np.ones(N)], np.c_[A, a2].T
-    for n in row_blocks(N):
-        D = left[n] @ right  # |a - b|^2 - |a|^2     (B, N)
-        D[np.arange(len(n)), n] = np.inf
-        nearest[n] = D.argmin(axis=1)
-        rounding = 4 * (q + 4) * np.finfo(float).eps * (a2[n] + a2.max())
-        close = D <= (D.min(axis=1) + rounding)[:, None]
-        tied = n[np.count_nonzero(close, axis=1) > 1]
-        nearest[tied] = _distances(X, tied).argmin(axis=1)
+    X, nearest = unit_range(X), np.empty(len(X), int)
+    for n in row_blocks(len(X)):
+        nearest[n] = _distances(X, n).argmin(axis=1)
     return nearest
 
 
@@ -92,14 +84,16 @@ def trustworthiness(Y, X, n_neighbors=5) -> float:
     >>> Y = np.array([[0.0], [1.0], [3.0], [7.0], [15.0], [31.0]])
     >>> trustworthiness(Y, -2 * Y, n_neighbors=1)
     1.0
-    >>> trustworthiness(Y, np.where(Y == 0, 40, Y), n_neighbors=1)      # one end put beside the other
+    >>> trustworthiness(Y, np.where(Y == 0, 40, Y), n_neighbors=1)      # one end moved next to the other
     0.625
     """
     Y, X = unit_range(checks.points(Y, "Y", 3, GAPS)), unit_range(checks.points(X, "X", 3, GAPS))
     _demand_same_length(Y, X, "Y", "X")
     N, k = len(Y), checks.whole_number("n_neighbors", n_neighbors)
     if k >= N / 2:
-        raise ValueError(f"n_neighbors={k} is too many: it must be below N / 2 = {N / 2}, or the formula has no scale.")
+        raise ValueError(
+            f"n_neighbors={k} is too many: it must be below N / 2 = {N / 2}, or the formula is not defined."
+        )
     excess = 0
     for n in row_blocks(N):
         near, D = nearest_columns(_distances(X, n), k), _distances(Y, n)  # (B, k), (B, N)
@@ -180,7 +174,8 @@ def subspace_angle(A, B) -> float:
 
     Notes
     -----
-    Costs O(D (q + p)^2). An arccos can't see angles below 1e-8; the arctan2 of sine and cosine sees all.
+    Costs O(D (q + p)^2). The arccos of the cosine is 0 for angles below 1e-8, by rounding; the arctan2 of sine
+    and cosine is accurate for all angles.
 
     Examples
     --------
@@ -231,7 +226,7 @@ def row_blocks(N) -> list[np.ndarray]:
 
 
 def unit_range(X) -> np.ndarray:
-    """X over a power of two near its largest element: exact, and its squares can't overflow.
+    """X divided by a power of two near its largest element: without rounding, and its squares can't overflow.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""One look for the whole course: one style, a colour-blind-safe palette, one marker per class.
+"""The style of all figures: one style, a colour-blind-safe palette, one marker per class.
 
 Needs the ``plot`` extra (matplotlib). Every function draws into axes that the caller owns and returns them;
-none of them calls pyplot, so they serve notebooks, scripts and widgets alike.
+none of them calls pyplot, so notebooks, scripts and widgets can all use them.
 """
 
 import matplotlib
@@ -21,7 +21,7 @@ STYLE = {
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
-    "axes.titley": 1.02,  # a fixed place: searching for one costs a third of every redraw
+    "axes.titley": 1.02,  # a fixed position: to search for one takes a third of the time of a redraw
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
@@ -33,19 +33,19 @@ STYLE = {
 }
 
 
-in_style = matplotlib.rc_context(STYLE)  # decorator: whatever a panel draws, it draws in the course's style
+in_style = matplotlib.rc_context(STYLE)  # decorator: what the function draws has the course's style
 
 
 def use_style() -> None:
-    """Make the course's look the default of this session (first code cell of each chapter)."""
+    """Make the course's style the default of this session (first code cell of each chapter)."""
     matplotlib.rcParams.update(STYLE)
 
 
 def new_figure(n_rows=1, n_columns=1, size=(7.0, 3.2), margins=None, **subplots):
     """A figure outside pyplot, in the course's style: ``fig, axes = new_figure(1, 2)``.
 
-    `margins` (left, right, bottom, top, wspace, hspace) fixes the layout by hand: a widget that redraws on every
-    move has no time for the automatic one, which draws the figure several times over.
+    `margins` (left, right, bottom, top, wspace, hspace) fixes the layout: the automatic layout draws the figure
+    several times, which is too slow for a widget that redraws on every move.
 
     Examples
     --------

@@ -1,19 +1,19 @@
-"""Where a model may begin: a random cloud, an array, and the maps that the topics add.
+"""Initial latent positions of a model: random, an array, or an embedding that a topic adds.
 
-A start is a function ``start(Y, n_components, random_state) -> X`` of centred, complete data. The floor has "random";
-PCA (chapter 1), kernel PCA (chapter 3) and Isomap (chapter 6) are added by their rooms, with `add`, so that the floor
-knows no topic.
+A start is a function ``start(Y, n_components, random_state) -> X`` of centred, complete data. "random" is built in;
+PCA (chapter 1), kernel PCA (chapter 3) and Isomap (chapter 6) are added by their own packages, with `add`, so that this
+file imports no topic.
 """
 
 import numpy as np
 
 from . import checks
 
-STARTS: dict = {}  # name: the function, and whether its proportions are lengths along the sheet, to be kept
+STARTS: dict = {}  # name: (function, whether the ratios between its columns are kept)
 
 
 def unit_scale(X, keep_proportions=False, random_state=None) -> np.ndarray:
-    r"""A map in the units that a GP-LVM expects, centred and of unit variance: the one rule of scaling.
+    r"""Latent positions centred and scaled to unit variance, which is what a GP-LVM expects.
 
     .. math:: \text{columns one by one:}\; x_{nj} \leftarrow \frac{x_{nj} - \bar x_j}{s_j}, \qquad
               \text{or as a whole:}\; x_{nj} \leftarrow \frac{x_{nj} - \bar x_j}{s}, \quad s^2 = \tfrac1q \sum_j s_j^2
@@ -23,7 +23,7 @@ def unit_scale(X, keep_proportions=False, random_state=None) -> np.ndarray:
     X : ndarray (N, q)
     keep_proportions : bool
         False: column by column, for scores, whose lengths are variances of the data (PCA, kernel PCA): equation (5.13).
-        True: as a whole, for maps of distances, whose proportions are the sheet's (Isomap, MDS): equation (6.20).
+        True: as a whole, for embeddings of distances, where a length is a distance (Isomap, MDS): equation (6.20).
     random_state : None, int, RandomState or Generator
         A column without variance becomes a small random one (columns one by one only).
 
@@ -51,7 +51,7 @@ def unit_scale(X, keep_proportions=False, random_state=None) -> np.ndarray:
 
 
 def add(name, function, keeps_proportions) -> None:
-    """Make a start known by its name; the topic that has the function calls this once.
+    """Register a start under a name; the topic that has the function calls this once.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def add(name, function, keeps_proportions) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """All names that `initial_positions` knows."""
+    """All names that `initial_positions` accepts."""
     return (*STARTS, "random")
 
 

@@ -1,4 +1,4 @@
-"""Images of ink and no ink, and images with pixels taken away."""
+"""Binary images, and images with missing pixels."""
 
 import numpy as np
 

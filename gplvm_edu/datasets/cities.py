@@ -1,4 +1,4 @@
-"""A table of distances: cities on a globe, which no flat map can hold."""
+"""Distances between cities on the globe, which are not Euclidean."""
 
 import numpy as np
 
@@ -40,12 +40,12 @@ WORLD = {
 
 
 def great_circle_distances(latitude, longitude, radius=EARTH_RADIUS) -> np.ndarray:
-    r"""Shortest ways along a sphere between places given in degrees, (N, N); equation (3.26).
+    r"""Shortest distances along a sphere between places given in degrees, (N, N); equation (3.26).
 
     .. math:: d = 2 r \arcsin \tfrac{1}{2} \|p - p'\|, \qquad
               p = (\cos\phi \cos\theta,\ \cos\phi \sin\theta,\ \sin\phi)
 
-    with latitude phi and longitude theta: the chord through the sphere, bent onto its surface.
+    with latitude phi and longitude theta; the norm is the chord through the sphere.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def city_distances(where="Europe") -> tuple[list[str], np.ndarray]:
 
     Notes
     -----
-    As the crow flies, from coordinates rounded to a tenth of a degree. Chapter 3, equation (3.26).
+    Great-circle distances, from coordinates rounded to a tenth of a degree. Chapter 3, equation (3.26).
 
     Examples
     --------

@@ -16,7 +16,7 @@ class Dataset(NamedTuple):
         (Swiss roll); None where nothing is known (Frey faces).
     target_names : tuple of str
     extra : dict
-        What else the data set knows: fractions, image shape, which rows are the training set.
+        What else is known: fractions, image shape, which rows are the training set.
 
     Examples
     --------

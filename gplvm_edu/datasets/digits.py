@@ -52,8 +52,8 @@ def load_usps(split=None) -> Dataset:
     -----
     File: usps/usps.npz in the folder GPLVM_EDU_DATA (arrays train_images, train_labels, test_images and
     test_labels), checked by fingerprints. Else OpenML's copy by scikit-learn, which verifies its checksum;
-    should its grey levels be rounded otherwise than the published ones, their shape and range and the labels
-    decide, and a warning says so.
+    if its grey levels are not the published ones, for example because they were rounded, but shape, range and
+    labels are right, it is used with a warning.
     """
     checks.choice("split", split, (None, "train", "test"))
     paths = local_files("usps", ["usps.npz"])

@@ -1,4 +1,4 @@
-"""Finding files, fetching them, and refusing what is not what it should be.
+"""Finding files, downloading them, and checking their contents.
 
 A loader looks in the folder named by the environment variable GPLVM_EDU_DATA, else asks scikit-learn or pooch
 for a cached download (pooch keeps it in the folder GPLVM_EDU_CACHE, if that is set), else raises
@@ -19,7 +19,7 @@ TABLE = 'Appendix B, "Where each data set comes from", has the table of all data
 
 
 class DataUnavailableError(FileNotFoundError):
-    """The data set is neither in the local folder nor to be had by download; the message says what to do."""
+    """The data set is neither in the local folder nor can it be downloaded; the message says what to do."""
 
 
 class DataCorruptError(ValueError):
@@ -66,8 +66,8 @@ def download(name, base_url) -> Path:
     import pooch
 
     cache = os.environ.get(CACHE_VARIABLE) or pooch.os_cache("gplvm_edu")
-    shelf = pooch.create(path=cache, base_url=base_url.rstrip("/") + "/", registry={name: None})
-    return Path(shelf.fetch(name))
+    registry = pooch.create(path=cache, base_url=base_url.rstrip("/") + "/", registry={name: None})
+    return Path(registry.fetch(name))
 
 
 def find_or_download(title, subfolder, names, archive, base_url):
@@ -100,7 +100,7 @@ def from_scikit_learn(title, subfolder, names, fetch, **options):
 
 
 def unavailable(title, subfolder, names, reason, advice) -> DataUnavailableError:
-    """The error for data that are nowhere to be had: what was tried, and every way out."""
+    """The error for data that were not found: what was tried, and what to do."""
     folder = os.environ.get(DATA_VARIABLE)
     place = f"{folder}/{subfolder}" if folder else f"FOLDER/{subfolder}"
     setting = f"it is {folder}" if folder else "it is not set; make it FOLDER"
@@ -187,7 +187,7 @@ def reading(path, origin="file"):
     """
     try:
         yield
-    except Exception as error:  # parsers meet damaged bytes with errors of any class
+    except Exception as error:  # a parser may raise any error on damaged bytes
         problem = str(error) if isinstance(error, DataCorruptError) else f"{type(error).__name__}: {error}"
         if origin == "download":
             Path(path).unlink(missing_ok=True)

@@ -83,7 +83,7 @@ def archive_member(path, name):
         if name not in members:
             there = ", ".join(sorted(members)) or "nothing"
             raise DataCorruptError(f"the archive holds {there}, but lacks {name}")
-        return archive.extractfile(members[name]).read()  # type: ignore[union-attr]  # a file, as asked above
+        return archive.extractfile(members[name]).read()  # type: ignore[union-attr]  # `members` holds files only
 
 
 def oil_100_rows() -> np.ndarray:

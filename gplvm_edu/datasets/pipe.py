@@ -77,7 +77,7 @@ def segment_height(fraction):
 
 
 def homogeneous_paths(fractions, vertical=VERTICAL_BEAMS, horizontal=HORIZONTAL_BEAMS) -> np.ndarray:
-    r"""Paths through both liquids when everything is mixed: each takes its share of every chord, equation (B.2).
+    r"""Paths through both liquids when everything is mixed: each has its share of every chord, equation (B.2).
 
     .. math:: \ell_k = f_k\, c_1(a)
 
@@ -98,7 +98,7 @@ def homogeneous_paths(fractions, vertical=VERTICAL_BEAMS, horizontal=HORIZONTAL_
     >>> homogeneous_paths(np.array([[0.5, 0.25]]), vertical=[0.0], horizontal=[])
     array([[[1. , 0.5]]])
     """
-    c = chord_length(np.concatenate([vertical, horizontal]))  # (B.1)  (B,)
+    c = chord_length(np.concatenate([vertical, horizontal]))  # (B,)
     return c[:, None] * np.asarray(fractions)[:, None, :]  # (B.2)  (n, B, 2)
 
 

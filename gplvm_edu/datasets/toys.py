@@ -1,4 +1,4 @@
-"""Data that need no file: the Swiss roll, three toys after the GTM's papers, scikit-learn's digits and irises."""
+"""Data that need no file: the Swiss roll, three toy data sets of the GTM papers, scikit-learn's digits and iris."""
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
@@ -78,7 +78,7 @@ def make_bent_line(n_samples=60, noise=0.1, random_state=None) -> Dataset:
 
 
 def make_furrowed_sheet(n_side=20, noise=0.1, random_state=None) -> Dataset:
-    r"""A sheet in three dimensions that is straight one way and curved the other.
+    r"""A sheet in three dimensions that is straight in one direction and curved in the other.
 
     .. math:: y_3 = y_2 + \tfrac12 \sin(\tfrac12 \pi y_1), \quad (y_1, y_2) \text{ on a grid of } [-2, 2] \times [-1, 1]
 

@@ -1,8 +1,8 @@
 """The developments of the GTM (chapter 10), one file a model.
 
-`aligned` is noise that lies along the sheet (its covariances: `tangents`), `discrete` zeros, ones and categories
+`aligned` is noise along the manifold (its covariances: `tangents`), `discrete` zeros, ones and categories
 (`columns` reads tables, `categories` has densities and steps), `semilinear` curved and straight dimensions together
-(the straight ones: `linear_part`), `bayesian` the choice of stiffness by the evidence, `process` the sheet as a
+(the straight ones: `linear_part`), `bayesian` the regulariser chosen by the evidence, `process` the sheet as a
 Gaussian process. `magnification` is how much a map stretches, `mixtures` and `sequences` are smaller steps.
 """
 

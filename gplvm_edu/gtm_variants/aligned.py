@@ -1,4 +1,4 @@
-"""Noise that lies along the sheet: its own re-estimation, EM that may fall, the map and the estimator."""
+"""Manifold-aligned noise: M-step of its precision, EM iterates (not monotone), the map and the estimator."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from ..linalg import gap_patterns, squared_distances
 from .tangents import aligned_log_densities, aligned_moments, rank_one_inverses, tangent_deviations
 
 NOISE_UPDATES = ("exact", "paper")
-PATIENCE = 20  # steps without a better state before a fit is over
+PATIENCE = 20  # a fit ends after so many steps without a better state
 
 
 def _spreads(Y, R, means, V):
@@ -48,7 +48,8 @@ def across_precision(Y, R, means, V, precision) -> float:
 
     .. math:: \hat\beta = \arg\max_\beta \sum_{in} R_{in} \ln p(y_n \mid i; \beta)
 
-    It asks only for what is left across the sheet; the closed form (9.13) counts the spread along it as noise too.
+    It uses only the residuals across the sheet; the closed form, equation (9.13), counts the spread along it as noise
+    too.
 
     Parameters
     ----------
@@ -57,11 +58,11 @@ def across_precision(Y, R, means, V, precision) -> float:
     means : ndarray (K, D)
     V : ndarray (K, q, D)
     precision : float
-        Where to search from, up to a factor of 20 either way. The answer is never worse than this.
+        The search goes from this value up to a factor of 20 either way. The result is never worse than this value.
 
     Notes
     -----
-    One pass of O(K N D q), then a search for a single number over sums. Chapter 10, equation (10.6).
+    One pass of O(K N D q), then a search in one dimension that needs only sums. Chapter 10, equation (10.6).
 
     Examples
     --------
@@ -88,8 +89,8 @@ def aligned_iterates(
 ) -> Iterator[GTMState]:
     """Generator of `GTMState`, the start included. The objective may fall: the M-step is an approximation.
 
-    The weights are those of isotropic noise, (9.12), although the tangents depend on the weights as well. Equations
-    (10.2) to (10.6).
+    The weights are those of isotropic noise, equation (9.12), although the tangents depend on the weights as well.
+    Chapter 10, equations (10.2) to (10.6), with equations (9.7) and (9.12).
 
     Parameters
     ----------
@@ -110,18 +111,18 @@ def aligned_iterates(
     """
     W, beta, Phi = weights, precision, basis_functions(X, basis)
     for iteration in range(max_iter + 1):
-        V = tangent_deviations(X, basis, W, spacing, spread)  # (10.2)
-        R, log_density = responsibilities(aligned_log_densities(Y, Phi @ W.T, V, beta))  # (10.5), (9.7)
+        V = tangent_deviations(X, basis, W, spacing, spread)
+        R, log_density = responsibilities(aligned_log_densities(Y, Phi @ W.T, V, beta))
         value = float(np.sum(log_density))
         yield GTMState(W, beta, value - 0.5 * alpha * float(np.sum(W**2)), value, float(iteration))
         if iteration == max_iter:
             return
         if noise_update == "paper":
-            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
+            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)
             continue
-        W = solve_weights(Phi, *weighted_sums(R, Y), alpha / beta)  # (9.12)
-        V = tangent_deviations(X, basis, W, spacing, spread)  # (10.2)
-        beta = 1.0 / max(1.0 / across_precision(Y, R, Phi @ W.T, V, beta), noise_floor)  # (10.6)
+        W = solve_weights(Phi, *weighted_sums(R, Y), alpha / beta)
+        V = tangent_deviations(X, basis, W, spacing, spread)
+        beta = 1.0 / max(1.0 / across_precision(Y, R, Phi @ W.T, V, beta), noise_floor)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class AlignedMap(SheetMap):
         return self.noise_variance + np.sum(self.tangents(X) ** 2, axis=1)
 
     def deviation(self, mean, variance, noise=True) -> np.ndarray:
-        """With noise not to be had from the moments of f: `observation_variance` has it at latent points."""
+        """Without noise only: with noise it does not follow from the moments of f, see `observation_variance`."""
         if not noise:
             return np.sqrt(variance)
         raise TypeError(
@@ -150,7 +151,7 @@ class AlignedMap(SheetMap):
         )
 
     def draw(self, mean, variance, rng):
-        """Not to be had from the moments of f: `draw_at` draws at latent points."""
+        """An error: the noise does not follow from the moments of f. `draw_at` draws at latent points."""
         raise TypeError(
             "The noise of a sheet with tangents depends on the place, so no observation can be drawn from "
             "the moments of f. Call draw_at(X, rng) of the map, or sample of the model (chapter 10)."
@@ -165,7 +166,7 @@ class AlignedMap(SheetMap):
     def log_density(self, Y, X) -> tuple[np.ndarray, np.ndarray]:
         """Log density of each row at its latent point (M,), (10.5), and gradients (M, q); NaN is a gap.
 
-        The covariance turns with x as well as the mean. An entry that is not observed has neither misfit nor tangent.
+        The covariance depends on x as well as the mean. Entries not observed add nothing to misfit or tangents.
         """
         beta, seen, delta = self.precision, ~np.isnan(Y), self.spread * np.asarray(self.spacing)
         V, J = self.tangents(X) * seen[:, None], self.jacobian(X) * seen[:, :, None]
@@ -176,11 +177,13 @@ class AlignedMap(SheetMap):
             return beta * B - np.einsum("mnl,mld->mnd", np.einsum("mnd,mld->mnl", B, U), U)
 
         a = solve(r[:, None])[:, 0]  # C^-1 r  (M, D)
-        hidden = 0.5 * np.sum(~seen, axis=1) * np.log(beta / (2 * np.pi))  # what log_det counts for gaps
-        values = -0.5 * (Y.shape[1] * np.log(2 * np.pi) + log_det + np.sum(a * r, axis=1)) - hidden
+        constant = 0.5 * np.sum(~seen, axis=1) * np.log(beta / (2 * np.pi))  # of the columns that are not observed
+        values = -0.5 * (Y.shape[1] * np.log(2 * np.pi) + log_det + np.sum(a * r, axis=1)) - constant
         H = np.einsum("l,lkmi,di->mkld", delta, _curvatures(X, self.basis), self.weights) * seen[:, None, None]
-        turn = np.einsum("md,mkld,ml->mk", a, H, np.einsum("md,mld->ml", a, V)) - np.einsum("mld,mkld->mk", solve(V), H)
-        return values, np.einsum("md,mdk->mk", a, J) + turn
+        from_covariance = np.einsum("md,mkld,ml->mk", a, H, np.einsum("md,mld->ml", a, V)) - np.einsum(
+            "mld,mkld->mk", solve(V), H
+        )
+        return values, np.einsum("md,mdk->mk", a, J) + from_covariance
 
 
 def _curvatures(X, basis):
@@ -195,7 +198,7 @@ def _curvatures(X, basis):
 
 
 class ManifoldAlignedGTM(GTM):
-    """GTM whose noise lies along the sheet: wide where the nodes are far apart, thin across.
+    """GTM with manifold-aligned noise: large along the sheet where the nodes are far apart, small across it.
 
     Parameters
     ----------
@@ -203,7 +206,7 @@ class ManifoldAlignedGTM(GTM):
     spread : float
         Standard deviation along the sheet, in steps of the grid.
     noise_update : "exact" or "paper"
-        How the noise across the sheet is re-estimated: by a search over the one number, or by the paper's formula.
+        How the noise across the sheet is re-estimated: by a search in one dimension, or by the paper's formula.
 
     Attributes
     ----------
@@ -253,7 +256,7 @@ class ManifoldAlignedGTM(GTM):
         return aligned_iterates(Yc, self.nodes_, self.basis_, *start, spacing, *options)
 
     def iterates(self, Y) -> Iterator[GTMState]:
-        """As in `GTM`; stops also when nothing better has come for twenty steps, and ends with the best state."""
+        """As in `GTM`; stops also after twenty steps without a better state, and ends with the best state."""
         best: Any = None
         stopped = ""
         for state in super().iterates(Y):
@@ -287,13 +290,13 @@ class ManifoldAlignedGTM(GTM):
         return super().inverse_transform(X, return_std)
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
-        """As in `GTM`; f is the sheet and the spread along it, and what was observed of a row tells of both."""
+        """As in `GTM`; f is the sheet plus the spread along it, and the observed entries of a row inform both."""
         checks.whole_number("n_starts", n_starts)
         Y = self.check_data(Y, reset=False, gaps=True)
         R, V = self.posterior(Y)[0], self.map_.tangents(self.nodes_)
         return *weighted_moments(R, self.nodes_), *aligned_moments(Y, R, self.means_, V, self.precision_)
 
     def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
-        """As in every model; freed of the noise across the sheet, and `noise` adds that variance, 1 / beta."""
+        """As in every model; without the noise across the sheet, whose variance 1 / beta `noise` adds."""
         X, S, mean, variance = self.recover(Y, n_starts)
         return Reconstruction(mean, np.sqrt(variance + self.map_.noise_variance if noise else variance), X, S)

@@ -1,4 +1,4 @@
-"""How stiff should the sheet be? The evidence, alpha and beta from their own equations, and what Laplace leaves out."""
+"""Bayesian GTM: alpha and beta by the evidence, and the Hessian of its Laplace approximation."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -21,7 +21,7 @@ ALPHA_RANGE = (1e-8, 1e8)  # in units of one over the variance of the data
 
 
 def effective_parameters(Phi, counts, precision, alpha, n_outputs) -> float:
-    r"""How many of the D M weights the data determine, from 0 to all; the prior holds the rest.
+    r"""Effective number of parameters: how many of the D M weights the data determine, from 0 to all.
 
     .. math:: \gamma = D \sum_{j=1}^M \frac{\lambda_j - \alpha}{\lambda_j}, \qquad
               \lambda_j \text{ eigenvalues of } \beta \Phi^\top G \Phi + \alpha I
@@ -41,7 +41,7 @@ def effective_parameters(Phi, counts, precision, alpha, n_outputs) -> float:
 
     Examples
     --------
-    >>> effective_parameters(np.eye(2), np.array([[3.0], [0.0]]), 1.0, 1.0, n_outputs=2)     # one weight is seen
+    >>> effective_parameters(np.eye(2), np.array([[3.0], [0.0]]), 1.0, 1.0, n_outputs=2)     # data at one node
     1.5
     """
     beta, M = precision, Phi.shape[1]
@@ -98,7 +98,7 @@ def approximate_hessian(Phi, counts, precision, alpha, n_outputs) -> np.ndarray:
 
 
 def exact_hessian(Y, Phi, weights, precision, alpha) -> np.ndarray:
-    r"""The same curvature (D M, D M) with everything in it: the responsibilities move when the weights do.
+    r"""The same curvature (D M, D M), exactly: the responsibilities depend on the weights too.
 
     .. math:: A = I_D \otimes (\beta \Phi^\top G \Phi + \alpha I)
               - \beta^2 \sum_n \mathrm{Cov}_{i \sim R_n} \big[ (y_n - m_i) \otimes \phi_i \big]
@@ -144,8 +144,8 @@ def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise
 
     Notes
     -----
-    The evidence usually climbs; since three updates take turns at approximations of it, nothing promises so. Chapter
-    10, equations (10.24) to (10.27), with (9.7) and (9.12).
+    The evidence usually rises, but three updates of an approximation do not guarantee it. Chapter 10, equations
+    (10.24) to (10.27), with (9.7) and (9.12).
 
     Examples
     --------
@@ -160,14 +160,14 @@ def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise
         R, log_density = responsibilities(log_densities(Y, Phi @ W.T, beta))
         counts, sums = weighted_sums(R, Y)
         value = float(np.sum(log_density))
-        gamma = effective_parameters(Phi, counts, beta, alpha, D)  # (10.26)
-        evidence = log_evidence(Phi, counts, W, beta, alpha, value)  # (10.24)
+        gamma = effective_parameters(Phi, counts, beta, alpha, D)
+        evidence = log_evidence(Phi, counts, W, beta, alpha, value)
         yield GTMState(W, beta, evidence, value, float(iteration), alpha=alpha, n_effective=gamma)
         if iteration == max_iter:
             return
-        W = solve_weights(Phi, counts, sums, alpha / beta)  # (9.12)
+        W = solve_weights(Phi, counts, sums, alpha / beta)
         error = max(squared_error(squares, Phi @ W.T, counts, sums), N * D * noise_floor, 1e-300)
-        alpha, beta = re_estimate(gamma, W, error, N * D)  # (10.27)
+        alpha, beta = re_estimate(gamma, W, error, N * D)
         alpha = float(np.clip(alpha, low, high))
 
 

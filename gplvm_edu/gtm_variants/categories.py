@@ -1,15 +1,15 @@
-"""What log odds say of zeros, ones and categories, and two steps uphill: one that can't overshoot, one that can."""
+"""Bernoulli and multinomial columns as functions of log odds: densities, a bound step and a Newton step for them."""
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 
 from ..gtm import log_densities, solve_weights
 
-CURVATURE = {"bernoulli": 0.25, "multinomial": 0.5}  # how sharply a log likelihood can bend at most
+CURVATURE = {"bernoulli": 0.25, "multinomial": 0.5}  # largest second derivative of minus a log likelihood
 
 
 def block_means(log_odds, kind) -> np.ndarray:
-    r"""What the sheet says of each column at each node: a mean, a probability, or the probabilities of categories.
+    r"""Expected value of each column at each node: a mean, a probability, or the probabilities of categories.
 
     .. math:: m_{id} = a_{id}, \qquad m_{id} = \frac1{1 + e^{-a_{id}}}, \qquad
               m_{id} = \frac{e^{a_{id}}}{\sum_{d'} e^{a_{id'}}}
@@ -102,12 +102,12 @@ def expected_log_likelihood(log_odds, counts, sums, kind) -> float:
 
 
 def bound_step(Phi, counts, sums, weights, kind, alpha=0.0) -> np.ndarray:
-    r"""New weights (D, M), a step up Q that can't overshoot: to the top of a parabola that touches Q and lies below it.
+    r"""New weights (D, M) that never lower Q: the maximum of a quadratic that touches Q at W and lies below it.
 
     .. math:: (\Phi^\top G \Phi + \tfrac\alpha c I)\, W_{new}^\top
               = \Phi^\top \big[ G A + \tfrac1c (T - G m) \big], \qquad A = \Phi W^\top
 
-    with c = 1/4 for Bernoulli, 1/2 for multinomial columns: the weighted regression of chapter 9, with other targets.
+    with c = 1/4 for Bernoulli, 1/2 for multinomial columns: the weighted regression of chapter 9 with other targets.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def bound_step(Phi, counts, sums, weights, kind, alpha=0.0) -> np.ndarray:
 
     Notes
     -----
-    Costs O(K M^2 + M^3). Chapter 10, equation (10.10). A raw Newton step uses the curvature at W, which vanishes where
-    the model is sure of itself, and may leap anywhere: `newton_step`.
+    Costs O(K M^2 + M^3). Chapter 10, equation (10.10). A Newton step, `newton_step`, uses the curvature at W, which is
+    near 0 where probabilities are near 0 or 1, and may be arbitrarily long.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def bound_step(Phi, counts, sums, weights, kind, alpha=0.0) -> np.ndarray:
 
 
 def newton_step(Phi, counts, sums, weights, alpha=0.0) -> np.ndarray:
-    r"""One raw step of Newton (IRLS) for Bernoulli columns: fast near the top, dangerous far from it.
+    r"""One Newton step (IRLS) for Bernoulli columns: converges fast near the maximum, may diverge far from it.
 
     .. math:: w_d \leftarrow w_d + [\Phi^\top G\, \mathrm{diag}(m_d (1 - m_d)) \Phi + \alpha I]^{-1}
               [\Phi^\top (t_d - G m_d) - \alpha w_d]

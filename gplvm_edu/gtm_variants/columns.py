@@ -1,4 +1,4 @@
-"""Which column is of which kind: blocks of a table, read and checked, with errors that say what to change."""
+"""Blocks of a table, that is, which columns are Gaussian, Bernoulli or multinomial: read and checked."""
 
 from typing import NamedTuple
 
@@ -18,20 +18,20 @@ class Block(NamedTuple):
 
 
 def find_blocks(Y) -> list[Block]:
-    """Blocks of a table without any word from its owner: columns of zeros and ones alone are Bernoulli, (10.12).
+    """Blocks found from the values: columns that hold only zeros and ones are Bernoulli. Equation (10.12).
 
     Examples
     --------
     >>> [(b.kind, b.columns.tolist()) for b in find_blocks(np.array([[0.5, 1.0], [2.0, 0.0], [np.nan, np.nan]]))]
     [('gaussian', [0]), ('bernoulli', [1])]
     """
-    binary = np.all((Y == 0) | (Y == 1) | np.isnan(Y), axis=0)  # (10.12)
+    binary = np.all((Y == 0) | (Y == 1) | np.isnan(Y), axis=0)
     parts = [Block("gaussian", np.flatnonzero(~binary)), Block("bernoulli", np.flatnonzero(binary))]
     return [block for block in parts if len(block.columns)]
 
 
 def read_blocks(blocks, Y) -> list[Block]:
-    """The `blocks` parameter of `DiscreteGTM` as a list of `Block` that holds every column of Y once, (10.12).
+    """The `blocks` parameter of `DiscreteGTM` as a list of `Block` that holds every column of Y once. Equation (10.12).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def read_blocks(blocks, Y) -> list[Block]:
             return find_blocks(Y)
         blocks = [(blocks, range(D))]
     parts = []
-    for kind, columns in blocks:  # (10.12)
+    for kind, columns in blocks:
         checks.choice("The kind of a block", kind, KINDS, advice=f"See {SECTION}")
         parts.append(Block(kind, np.atleast_1d(np.asarray(columns, dtype=int))))
     named = np.concatenate([block.columns for block in parts]) if parts else np.empty(0, int)
@@ -76,7 +76,7 @@ def _demand_each_once(named, D):
 
 
 def check_labels(Y, blocks) -> None:
-    """Raise a clear error unless discrete columns hold zeros and ones, and one-hot rows sum to one, (10.8).
+    """Raise a clear error unless discrete columns hold zeros and ones, and one-hot rows sum to one. Equation (10.8).
 
     Examples
     --------
@@ -86,7 +86,7 @@ def check_labels(Y, blocks) -> None:
     ...
     ValueError: Column 0 is declared bernoulli but row 0 holds 2: only 0, 1 and NaN (missing) are allowed...
     """
-    for kind, columns in blocks:  # (10.8)
+    for kind, columns in blocks:
         if kind == "gaussian":
             continue
         part = Y[:, columns]

@@ -1,4 +1,4 @@
-"""Zeros and ones, categories, and tables of both with numbers: the start, EM, the map and the estimator."""
+"""GTM of binary, categorical and mixed tables: the start, EM, the map and the estimator."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from .columns import check_labels, read_blocks
 
 
 def discrete_start(Y, blocks, X, Phi, spacing) -> tuple[np.ndarray, float]:
-    """Weights (D, M) and precision to start from: the plane of PCA of the standardised table, as log odds, (10.13).
+    """Initial weights (D, M) and precision: the plane of PCA of the standardised table, as log odds; equation (10.13).
 
     Parameters
     ----------
@@ -100,21 +100,21 @@ def discrete_iterates(
 
 
 def _discrete_m_step(Y, Phi, R, blocks, W, beta, alphas, n_steps, noise_floor):
-    """Weights of every block, then the precision of the Gaussian columns: one R serves all."""
+    """Weights of every block, and the precision of the Gaussian columns, all from one R. Equations (9.12), (10.10)."""
     W = W.copy()
     for alpha, (kind, c) in zip(alphas, blocks, strict=True):
         if kind == "gaussian":
-            W[c], beta = m_step(Y[:, c], Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
+            W[c], beta = m_step(Y[:, c], Phi, R, beta, alpha, noise_floor)
             continue
         counts, sums = weighted_sums(R, Y[:, c])
         for _ in range(n_steps):
-            W[c] = bound_step(Phi, counts, sums, W[c], kind, alpha)  # (10.10)
+            W[c] = bound_step(Phi, counts, sums, W[c], kind, alpha)
     return W, beta
 
 
 @dataclass(frozen=True)
 class DiscreteMap(SheetMap):
-    """A sheet of log odds (and of numbers, in Gaussian columns); its mean is what is expected of the data.
+    """A sheet of log odds (and of numbers, in Gaussian columns); its mean is the expected value of the data.
 
     blocks : tuple of Block, every column once. The precision belongs to the Gaussian columns.
     """
@@ -170,7 +170,7 @@ class DiscreteMap(SheetMap):
         return deviation
 
     def draw(self, mean, variance, rng) -> np.ndarray:
-        """Every block from its own distribution."""
+        """Draw each block from its own distribution."""
         Y, n = mean.copy(), len(mean)
         for kind, c in self.blocks:
             if kind == "gaussian":

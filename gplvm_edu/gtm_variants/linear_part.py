@@ -1,4 +1,4 @@
-"""Straight latent dimensions at every node of a sheet: one flat ellipsoid for all, which is PPCA about the sheet."""
+"""The linear latent dimensions of the semi-linear GTM: one covariance for all nodes, which is PPCA about the sheet."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def shared_log_densities(Y, means, directions, precision) -> np.ndarray:
 
     Notes
     -----
-    Costs O(D^3 + K N D): data and nodes are whitened once, then it is chapter 9's density. Chapter 10, equations
+    Costs O(D^3 + K N D): data and nodes are whitened once, and the density is that of chapter 9. Chapter 10, equations
     (10.15) and (10.16); Bishop, Svensén and Williams (1998), equations (21) and (25).
 
     Examples

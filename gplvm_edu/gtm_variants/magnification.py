@@ -1,4 +1,4 @@
-"""How much a map stretches: the area that a unit of latent space covers, for every map of the course."""
+"""Magnification factors: the area in data space that a unit of latent space becomes, for every map of the course."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def smoother_jacobians(X, nodes, counts, node_means, width) -> tuple[np.ndarray,
     X : ndarray (n, q)
     nodes : ndarray (K, q)
     counts : ndarray (K,)
-        Points that each node has won.
+        Number of points whose nearest node it is.
     node_means : ndarray (K, D)
         Their means z.
     width : float
@@ -58,7 +58,7 @@ def area_elements(jacobians) -> np.ndarray:
 
 
 def magnification_factors(model, X, expected=True) -> np.ndarray:
-    r"""How much a fitted model stretches latent space at X, (n,): the area of data space for a unit of it, (10.36a).
+    r"""Magnification factors (n,) of a fitted model at X, equations (10.34) and (10.36a).
 
     .. math:: \frac{dA'}{dA}(x) = \sqrt{\det \langle J(x)^\top J(x) \rangle}
 
@@ -67,8 +67,8 @@ def magnification_factors(model, X, expected=True) -> np.ndarray:
     model : any fitted model with a map (`model.map_`)
     X : array (n, q)
     expected : bool
-        A process is not sure of its own slopes: True counts their variance too, by the expected metric; False takes
-        the mean of the map for the map. Where the map is certain both are the same.
+        The derivatives of a Gaussian process have a variance: True counts it, by the expected metric; False uses the
+        mean of the map only. For a map without variance both are the same.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def magnification_factors(model, X, expected=True) -> np.ndarray:
     >>> bool(abs(magnification_factors(model, [[0.0]])[0] - 5) < 0.5)            # about length 10 over [-1, 1]
     True
     """
-    jacobian = model.jacobian  # a model that has none says why
+    jacobian = model.jacobian  # a model without one raises its own error here
     if not expected or model.map_.certain_because:
-        return area_elements(jacobian(X))  # (10.34)
+        return area_elements(jacobian(X))
     return np.sqrt(np.linalg.det(model.map_.metric(model.check_latent(X))))  # (10.36a)

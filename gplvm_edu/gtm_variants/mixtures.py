@@ -1,4 +1,4 @@
-"""Weights for the nodes, and several sheets: mixtures of what chapter 9 fits."""
+"""Mixtures of GTMs: adaptive mixing weights of the nodes, and several sheets."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -31,7 +31,7 @@ def mixture_iterates(
     Y : ndarray (N, D)
     Phi : ndarray (K, M)
     weights : sequence of S ndarrays (D, M)
-        Where each sheet starts. They must differ, or they stay the same for ever.
+        Where each sheet starts. They must differ: equal sheets stay equal.
     precisions : sequence of S floats
     alpha, max_iter, noise_floor : as in chapter 9
     per_node : bool
@@ -39,7 +39,7 @@ def mixture_iterates(
 
     Notes
     -----
-    Costs S times chapter 9. Chapter 10, equations (10.38) and (10.39).
+    Costs S times chapter 9. Chapter 10, equations (10.38) and (10.39), with equations (9.12) and (9.13).
 
     Examples
     --------
@@ -53,7 +53,7 @@ def mixture_iterates(
     pi, entries = np.full(S * K, 1.0 / (S * K)), np.sum(~np.isnan(Y), axis=1)
     for iteration in range(max_iter + 1):
         log_p = np.vstack([log_densities(Y, Phi @ w.T, b) for w, b in zip(W, beta, strict=True)])
-        with np.errstate(divide="ignore"):  # a node that holds nothing
+        with np.errstate(divide="ignore"):  # the logarithm of a mixing weight 0
             R, log_density = responsibilities(log_p + np.log(pi * len(pi))[:, None])  # (10.38)
         penalty = 0.5 * alpha * sum(float(np.sum(w**2)) for w in W)
         yield MixtureState(list(W), beta.copy(), pi, float(np.sum(log_density)) - penalty)
@@ -62,7 +62,7 @@ def mixture_iterates(
         for s in range(S):
             part = R[s * K : (s + 1) * K]
             counts, sums = weighted_sums(part, Y)
-            W[s] = solve_weights(Phi, counts, sums, alpha / beta[s])  # (9.12)
+            W[s] = solve_weights(Phi, counts, sums, alpha / beta[s])
             squares, mass = np.nansum(part.sum(axis=0) * np.nansum(Y**2, axis=1)), np.sum(part.sum(axis=0) * entries)
             error = squared_error(squares, Phi @ W[s].T, counts, sums)
             beta[s] = 1.0 / max(error / max(mass, 1e-300), noise_floor)  # (9.13)

@@ -1,4 +1,4 @@
-"""The sheet as a Gaussian process over the nodes: no basis functions, a covariance instead."""
+"""GTM with a Gaussian process over the nodes in place of basis functions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -106,14 +106,14 @@ def process_iterates(Y, B, weights, precision, max_iter=200, noise_floor=0.0) ->
         yield GTMState(a, beta, value - 0.5 * float(np.sum(a * m)), value, float(iteration))  # (10.29)
         if iteration < max_iter:
             counts, sums = weighted_sums(R, Y)
-            a = process_weights(B, counts, sums, beta)  # (10.31)
+            a = process_weights(B, counts, sums, beta)
             error = squared_error(squares, B @ a, counts, sums)
             beta = float(1.0 / max(error / n_entries, noise_floor))  # (9.13)
 
 
 @dataclass(frozen=True)
 class ProcessSheetMap(KernelMap):
-    r"""The posterior of the sheet given the responsibilities: its mean (10.32), and a variance for all outputs.
+    r"""Posterior of the sheet given the responsibilities: mean, equation (10.32), and one variance for all outputs.
 
     .. math:: k(x, x) - k^\top S\, (I + S B S)^{-1} S\, k, \qquad S = (\beta G)^{\frac12}
 
@@ -123,7 +123,7 @@ class ProcessSheetMap(KernelMap):
     Examples
     --------
     >>> one = ProcessSheetMap(RBF(), np.zeros((1, 1)), np.array([[2.0]]), np.zeros(1), 4.0, np.eye(1) * 2, np.ones(1))
-    >>> one.moments(np.array([[0.0], [50.0]]))                                   # less sure far from the node
+    >>> one.moments(np.array([[0.0], [50.0]]))                                   # the variance grows away from the node
     (array([[2.],
            [0.]]), array([[0.75],
            [1.  ]]))
@@ -162,7 +162,7 @@ class GaussianProcessGTM(SheetModel):
     ----------
     grid : tuple of int
     length_scale : float
-        Over which distance in latent space (the square from -1 to 1) the sheet forgets itself: its stiffness.
+        Distance in latent space (the square from -1 to 1) over which the prior correlation falls to exp(-1/2).
     variance : float
         Prior variance of the sheet, in units of the mean variance of a column of the data.
     kernel : Kernel or None
@@ -175,7 +175,7 @@ class GaussianProcessGTM(SheetModel):
         a, with means_ = B a.
     kernel_ : Kernel
     map_ : ProcessSheetMap
-        It knows how sure the sheet is: `inverse_transform(X, return_std=True)`, `log_precision(X)`.
+        Has the posterior variance of the sheet: `inverse_transform(X, return_std=True)`, `log_precision(X)`.
     log_evidence_ : float
         By which length scales can be compared.
     nodes_, means_, precision_, embedding_, log_likelihood_, history_ : as in `GTM`
@@ -224,7 +224,7 @@ class GaussianProcessGTM(SheetModel):
         return Yc
 
     def steps(self, Yc, floor) -> Iterator:
-        """States of the fit, from the plane of PCA, as flat as the covariance allows."""
+        """States of the fit, from the plane of PCA, smoothed by the prior covariance."""
         ones = np.ones((len(self.nodes_), 1))
         plane = np.hstack([ones, self.nodes_])
         W, beta = principal_sheet(Yc, self.nodes_, plane, grid_spacing(self.grid))
@@ -244,7 +244,7 @@ class GaussianProcessGTM(SheetModel):
         return self._B @ state.weights + self.mean_
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-        """Draw new rows from the fitted mixture: a node by lot, then noise around its mean; returns (Y, X)."""
+        """Draw new rows from the fitted mixture: a node at random, then noise around its mean; returns (Y, X)."""
         check_is_fitted(self)
         rng = checks.random_state(self.random_state if random_state is None else random_state)
         chosen = rng.randint(len(self.nodes_), size=checks.whole_number("n_samples", n_samples))

@@ -1,4 +1,4 @@
-"""A few curved latent dimensions and some straight ones: EM, the map and the estimator."""
+"""The semi-linear GTM, with curved and linear latent dimensions: EM, the map and the estimator."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from ..gtm import (
 from ..linalg import eigenpairs, gap_patterns
 from .linear_part import linear_coordinates, linear_directions, residual_covariance, shared_log_densities
 
-N_TRIAL_STEPS = 15  # states of each start before the best goes on
+N_TRIAL_STEPS = 15  # states computed of each start; the best start is then continued
 
 
 def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0) -> np.ndarray:
-    r"""The sheet's weights (D, M) when the noise has covariance C: one ridge for each axis of C.
+    r"""The sheet's weights (D, M) when the noise has covariance C: one ridge regression for each axis of C.
 
     .. math:: (\Phi^\top G \Phi + \alpha c_j I)\, \tilde w_j = \Phi^\top R Y u_j, \qquad
               C = \sum_j c_j u_j u_j^\top, \qquad W = \sum_j u_j \tilde w_j^\top
@@ -66,7 +66,7 @@ def semilinear_weights(Phi, counts, sums, directions, precision, alpha=0.0) -> n
 
 
 def semilinear_start(Y, X, Phi, spacing, n_linear, curved) -> tuple[np.ndarray, np.ndarray, float]:
-    """Weights, directions and precision from PCA: the sheet along the principal axes `curved`, V along others, (10.21).
+    """Weights, directions and precision from PCA: sheet along the axes `curved`, V along others; equation (10.21).
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ def semilinear_iterates(
     """
     W, V, beta = weights, directions, precision
     for iteration in range(max_iter + 1):
-        R, log_density = responsibilities(shared_log_densities(Y, Phi @ W.T, V, beta))  # (10.16)
+        R, log_density = responsibilities(shared_log_densities(Y, Phi @ W.T, V, beta))
         value = float(np.sum(log_density))
         penalty = 0.5 * alpha * float(np.sum(W**2))
         yield GTMState(W, beta, value - penalty, value, float(iteration), directions=V)
         if iteration < max_iter:
-            W = semilinear_weights(Phi, *weighted_sums(R, Y), V, beta, alpha)  # (10.19)
-            S = residual_covariance(Y, R, Phi @ W.T)  # (10.17)
-            V, beta = linear_directions(S, V.shape[1], noise_floor)  # (10.18)
+            W = semilinear_weights(Phi, *weighted_sums(R, Y), V, beta, alpha)
+            S = residual_covariance(Y, R, Phi @ W.T)
+            V, beta = linear_directions(S, V.shape[1], noise_floor)
 
 
 @dataclass(frozen=True)
@@ -152,17 +152,17 @@ class SemiLinearMap(SheetMap):
 
 
 class SemiLinearGTM(GTM):
-    """GTM with curved and straight latent dimensions: a sheet, and one flat ellipsoid at every node.
+    """GTM with curved and straight latent dimensions: a sheet, and one low-rank covariance for all nodes.
 
     Parameters
     ----------
     grid, basis : tuple of int
         Nodes and basis functions along each CURVED dimension.
     n_linear : int
-        Straight dimensions; reduced where the data have no room for them (`n_linear_`).
+        Straight dimensions; reduced where the data have too few columns (`n_linear_`).
     curved : sequence of int or None
         Which principal axes (0 the longest) the curved dimensions start along. None: every choice is tried for a few
-        steps and the best goes on; the model is easily caught in a poor optimum otherwise.
+        steps and the best is continued; from one start it often ends in a poor local optimum.
     width, alpha, terms, max_iter, tol, random_state : as in `GTM`
 
     Attributes
@@ -265,7 +265,7 @@ class SemiLinearGTM(GTM):
         return np.hstack([posterior_means(R, self.nodes_), straight])
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
-        """What rows with gaps say: a Gaussian of straight coordinates at every node, weighted by responsibilities."""
+        """As in `GTM`; at every node the straight coordinates are Gaussian, and the nodes are weighted by R."""
         checks.whole_number("n_starts", n_starts)
         Y = self.check_data(Y, reset=False, gaps=True)
         R, V, q = self.posterior(Y)[0], self.directions_, self.nodes_.shape[1]
@@ -273,14 +273,14 @@ class SemiLinearGTM(GTM):
         S, variance = np.hstack([weighted_moments(R, self.nodes_)[1], np.empty_like(X[:, q:])]), np.empty(Y.shape)
         for rows, o in gap_patterns(Y):
             inverse = np.linalg.inv(V[o].T @ V[o] + np.eye(V.shape[1]) / self.precision_)
-            straight = self.means_[:, o] @ V[o] @ inverse  # what a node takes off v  (K, p)
+            straight = self.means_[:, o] @ V[o] @ inverse  # how a node shifts the mean of v  (K, p)
             own = inverse / self.precision_  # covariance of v at a node
             S[rows, q:] = weighted_moments(R[:, rows], straight)[1] + np.diag(own)
             variance[rows] = weighted_moments(R[:, rows], self.means_ - straight @ V.T)[1] + np.sum(V @ own * V, axis=1)
         return X, S, posterior_means(R, self.means_) + X[:, q:] @ V.T, variance
 
     def draw_latent(self, n_samples, rng) -> np.ndarray:
-        """A node by lot, and straight coordinates from the unit Gaussian."""
+        """A node at random, and straight coordinates from the unit Gaussian."""
         return np.hstack([super().draw_latent(n_samples, rng), rng.standard_normal((n_samples, self.n_linear_))])
 
     @property

@@ -1,4 +1,4 @@
-"""Rows in time: a walk along the sheet, and the posterior of every node given the whole sequence."""
+"""GTM through time: a Markov chain over the nodes, and their posterior given the whole sequence."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -35,7 +35,8 @@ def forward_backward(log_p, log_transition) -> tuple[np.ndarray, float]:
 
     Notes
     -----
-    Costs O(T K^2). Chapter 10, equation (10.41).
+    Costs O(T K^2). The recursions are those of a hidden Markov model, in logarithms because the products of T densities
+    underflow. Chapter 10, equation (10.41).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sums and products of kernels: new covariances from old ones, gradients included (chapter 2)."""
+"""Sums and products of kernels, with their gradients (chapter 2)."""
 
 from functools import cached_property, reduce
 from typing import Self
@@ -49,13 +49,13 @@ class Combination(Kernel):
         return [slot for slot in self._slots if slot[2] in slot[1]._each]
 
     def __getitem__(self, name):
-        """A part by its name or its place."""
+        """A part by its name or its index."""
         return self.parts[self.part_names.index(name) if name in self.part_names else name]
 
     def __eq__(self, other):
         return type(self) is type(other) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
+    __hash__ = None  # type: ignore[assignment]  # it can be changed, so it has no hash
 
     def __repr__(self):
         return self._join(repr)
@@ -152,6 +152,6 @@ def _product_rule(one, other):
 
 
 def _collect(gradients):
-    """Add what the parts say about the inputs; put what they say about their parameters side by side."""
+    """Sum of the parts' gradients in the inputs; their gradients in the parameters one after another."""
     *in_inputs, in_parameters = zip(*gradients, strict=True)
     return *map(sum, in_inputs), np.concatenate(in_parameters)

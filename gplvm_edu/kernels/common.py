@@ -1,4 +1,4 @@
-"""What the models of the course share: the kernel that a fit starts from, and how its noise is split off."""
+"""What the models of the course share: the kernel that a fit starts from, and how its noise part is separated."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def split_white(kernel) -> tuple[Kernel | None, float]:
     """
     parts = kernel.parts if isinstance(kernel, Sum) else [kernel]
     smooth = [part for part in parts if not isinstance(part, White)]
-    noise = sum(part.variance for part in parts if isinstance(part, White))  # (2.12) of noises
+    noise = sum(part.variance for part in parts if isinstance(part, White))  # (2.12)
     if len(smooth) < 2:
         return (smooth[0].copy() if smooth else None), float(noise)
     return Sum(*smooth), float(noise)

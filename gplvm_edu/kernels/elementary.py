@@ -1,4 +1,4 @@
-"""Planes, constants and noise: the three simplest kernels (chapter 2). Inside, theta is the variance."""
+"""Linear, constant and white-noise kernels (chapter 2). In the formulas theta is the variance."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .parameters import Positive, per_dimension
 
 
 class Linear(Kernel):
-    r"""Planes through the origin, equation (2.2).
+    r"""The linear kernel, whose functions are planes through the origin, equation (2.2).
 
     .. math:: k(x, z) = \theta\, x^\top z \qquad \text{or} \qquad \sum_q \theta_q x_q z_q
 

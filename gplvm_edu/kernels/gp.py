@@ -1,4 +1,4 @@
-"""Gaussian processes: draw from the prior, condition on data, score the data (chapter 2)."""
+"""Gaussian processes: samples of the prior, posterior given data, marginal likelihood (chapter 2)."""
 
 import numpy as np
 from scipy import linalg
@@ -65,8 +65,8 @@ def gp_posterior(
 
     Notes
     -----
-    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21). It stands
-    apart from `maps.KernelMap.predict` because it begins with the data, not with a fitted map; a test has them agree.
+    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21).
+    `maps.KernelMap.predict` computes the same from a fitted map; a test checks that both agree.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def gp_posterior(
 
 
 def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
-    r"""ln p(Y | X): how probable the data are, all functions considered.
+    r"""ln p(Y | X), the log density of the data with the function integrated out.
 
     .. math:: \ln p(Y \mid X) = -\tfrac{ND}{2} \ln 2\pi - \tfrac D2 \ln |K| - \tfrac12 \mathrm{tr}(K^{-1} Y Y^\top)
 
@@ -110,7 +110,7 @@ def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
     -0.9189
     """
     L = _factor(kernel, X, Y, noise_variance)
-    return gaussian_log_density(L, np.reshape(Y, (len(L), -1)))  # (2.27)
+    return gaussian_log_density(L, np.reshape(Y, (len(L), -1)))
 
 
 def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, np.ndarray]:
@@ -126,8 +126,8 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, n
 
     Notes
     -----
-    Costs O(N^3): one Cholesky and its inverse through LAPACK's potri. Chapter 2, equation (2.28); Lawrence (2005),
-    equation (10), whose printed form lacks the factor 1/2.
+    Costs O(N^3): one Cholesky and its inverse through LAPACK's potri. Chapter 2, equations (2.27) and (2.28);
+    Lawrence (2005), equation (10), whose printed form lacks the factor 1/2.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, n
     Y = np.reshape(Y, (len(L), -1))  # (N, D)
     A = solve_cholesky(L, Y)  # K^-1 Y  (N, D)
     G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.28)
-    return gaussian_log_density(L, Y), *kernel.gradients(G, X)  # (2.27), (2.14)
+    return gaussian_log_density(L, Y), *kernel.gradients(G, X)
 
 
 def gaussian_log_density(L, Y) -> float:
@@ -162,7 +162,7 @@ def gaussian_log_density(L, Y) -> float:
 
 
 def _factor(kernel, X, Y, noise_variance):
-    """Cholesky factor of k(X) + noise, after a look at the shapes."""
+    """Cholesky factor of k(X) + noise, after a check of the shapes."""
     Y = np.asarray(Y, dtype=float)
     if Y.ndim not in (1, 2) or len(Y) != len(X):
         raise ValueError(

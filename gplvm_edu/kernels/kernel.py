@@ -4,8 +4,8 @@ A kernel (see `elementary`, `stationary`, `network`) writes six short methods. `
 (`Z is None` means X with itself). `_gradients(G, X, Z)` returns, for dL/dK = G, the gradients in the first argument,
 in the second, and in the parameters. `_diag(X, noise)` and `_diag_gradients(g, X, noise)` do the same for k(x, x);
 `_mixed_derivative(X)` differentiates once in each argument, `_input_derivatives(X, Z)` has every derivative in the
-first one. Everything that a user calls is here, and checks its input once. The checks are cheap, so that nobody has a
-reason to go around them: a call costs at most 1.2 times the formula alone at N = 200 (`tests/bench_kernels.py`).
+first one. The public methods are here, and check their input once. The checks are cheap, so no model needs to call the
+private methods: a call costs at most 1.2 times the formula alone at N = 200 (`tests/bench_kernels.py`).
 """
 
 from math import isfinite
@@ -37,7 +37,7 @@ class Kernel(Parameterised):
     Chapter 2, equations (2.3), (2.12) to (2.15).
     """
 
-    # --- the four things one does with a kernel --------------------------------------------------------------
+    # --- evaluation and derivatives --------------------------------------------------------------------------
     def __call__(self, X, Z=None) -> np.ndarray:
         """The matrix k(x_n, z_m); without Z that of X with itself, where white noise enters the diagonal."""
         X = self._check_points(X)
@@ -82,12 +82,12 @@ class Kernel(Parameterised):
         array([[ 1.2131],
                [-1.2131]])
         """
-        dX, dZ, dp = self.parameter_gradients(dL_dK, X, Z)  # (2.14)
+        dX, dZ, dp = self.parameter_gradients(dL_dK, X, Z)
         dX = dX + dZ if Z is None else dX  # (2.15)
         return dX, dp * softplus_slope(self.parameters)  # (2.24)
 
     def input_derivatives(self, X, Z) -> np.ndarray:
-        r"""The derivative of every entry of k(X, Z) in its first argument, (N, M, q): what a sum of kernels needs.
+        r"""The derivative of every entry of k(X, Z) in its first argument, (N, M, q).
 
         .. math:: \frac{\partial k(x_n, z_m)}{\partial x_n}
 
@@ -99,7 +99,7 @@ class Kernel(Parameterised):
         Examples
         --------
         >>> from gplvm_edu.kernels import RBF
-        >>> RBF().input_derivatives(np.array([[1.0]]), np.array([[0.0], [1.0]])).round(4)    # downhill, and on top
+        >>> RBF().input_derivatives(np.array([[1.0]]), np.array([[0.0], [1.0]])).round(4)    # 0 at the maximum
         array([[[-0.6065],
                 [-0.    ]]])
         """
@@ -125,7 +125,7 @@ class Kernel(Parameterised):
         """
         X = self._check_points(X)
         Z = _others(Z, X)
-        return self._gradients(_cotangent(dL_dK, (len(X), len(X if Z is None else Z))), X, Z)
+        return self._gradients(_gradient(dL_dK, (len(X), len(X if Z is None else Z))), X, Z)
 
     def diag_parameter_gradients(self, dL_ddiag, X, noise=True) -> tuple[np.ndarray, np.ndarray]:
         """As `diag_gradients`, but in the parameters themselves: (dL/dX, dL/dparameters).
@@ -137,18 +137,18 @@ class Kernel(Parameterised):
         (array([[12.]]), array([9.]))
         """
         X = self._check_points(X)
-        return self._diag_gradients(_cotangent(dL_ddiag, (len(X),)), X, noise)
+        return self._diag_gradients(_gradient(dL_ddiag, (len(X),)), X, noise)
 
     def mixed_derivative(self, X) -> np.ndarray:
-        r"""The covariance of the slopes of a function at each point, equation (2.32).
+        r"""The covariance of the partial derivatives of a function at each point, equation (2.32).
 
         .. math:: \Big[ \frac{\partial^2 k(x, z)}{\partial x\, \partial z^\top} \Big]_{z = x}
                   = \mathrm{cov}\Big[ \frac{\partial f}{\partial x} \Big]
 
         Notes
         -----
-        (N, q, q), positive semi-definite, at a cost of O(N q^2): what an expected metric needs beside the slope of the
-        mean. Noise has no slope: `White` adds nothing.
+        (N, q, q), positive semi-definite, at a cost of O(N q^2). With the derivatives of the mean it gives the expected
+        metric. Noise has no derivative: `White` adds nothing.
 
         Examples
         --------
@@ -157,11 +157,11 @@ class Kernel(Parameterised):
         array([[[2., 0.],
                 [0., 6.]]])
         """
-        return self._mixed_derivative(self._check_points(X))  # (2.32)
+        return self._mixed_derivative(self._check_points(X))
 
     # --- algebra ---------------------------------------------------------------------------------------------
     _sum: Any = None
-    _product: Any = None  # what + and * make of kernels: `combinations` puts `Sum` and `Product` here
+    _product: Any = None  # classes of k1 + k2 and k1 * k2, set by `combinations`, which imports this file
 
     def __add__(self, other):
         return self._sum(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -221,8 +221,8 @@ def _others(Z, X):
     return Z
 
 
-def _cotangent(G, shape):
-    """The gradient in the matrix or in its diagonal, with the shape that it must have."""
+def _gradient(G, shape):
+    """The gradient in the matrix or in its diagonal, checked for its shape."""
     G = np.asarray(G, dtype=float)
     if G.shape != shape:
         raise ValueError(
@@ -233,9 +233,12 @@ def _cotangent(G, shape):
 
 
 def _points(X, name):
-    """Rows as a finite float array (N, q), or an error that says how to get there."""
+    """Rows as a finite float array (N, q), or an error that says what to change."""
     X = np.asarray(X, dtype=float)
     x = X.ravel()
-    if X.ndim == 2 and len(x) and isfinite(dasum(x)):  # a sum of magnitudes, the quickest look at all
+    # One BLAS sum of magnitudes instead of np.isfinite(X).all(), with which k.diag(X) takes 1.2 times as long: that
+    # is over the limit above (for k(X) at N = 200 there is no difference). A sum of very large numbers may overflow;
+    # `checks.points` then looks at each entry, and accepts them.
+    if X.ndim == 2 and len(x) and isfinite(dasum(x)):
         return X
-    return checks.points(X, name)  # large numbers overflow above, and are welcome
+    return checks.points(X, name)

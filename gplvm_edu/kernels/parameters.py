@@ -1,4 +1,4 @@
-"""Parameters above zero: how a kernel keeps them, and the softplus through which an optimiser sees them."""
+"""Positive parameters of a kernel, and the softplus, which makes of them a vector without constraints."""
 
 from html import escape
 from typing import Self
@@ -48,8 +48,7 @@ def softplus_slope(theta):
 class Positive:
     """A parameter of a kernel: one finite number above zero or, if `each`, possibly one for every latent dimension.
 
-    A class attribute (a descriptor), so that every assignment is checked, by whatever way it comes. Arrays are
-    stored as copies that can't be written to.
+    A class attribute (a descriptor), so that every assignment is checked. Arrays are stored as read-only copies.
     """
 
     def __init__(self, each=False):
@@ -62,7 +61,7 @@ class Positive:
         return self if kernel is None else kernel.__dict__[self.name]
 
     def __set__(self, kernel, value):
-        if isinstance(value, float) and 0.0 < value < np.inf:  # by far the most frequent, so by the shortest way
+        if isinstance(value, float) and 0.0 < value < np.inf:  # the usual case, without the cost of an array
             kernel.__dict__[self.name] = float(value)
             return
         owner = f"{self.name} of {type(kernel).__name__}"
@@ -89,7 +88,7 @@ class Positive:
 
 
 def per_dimension(gradients, parameter) -> np.ndarray:
-    """One gradient for each latent dimension, or their sum where one parameter serves all, equation (2.18).
+    """One gradient for each latent dimension, or their sum if one parameter is shared by all, equation (2.18).
 
     Examples
     --------
@@ -100,7 +99,7 @@ def per_dimension(gradients, parameter) -> np.ndarray:
 
 
 class Parameterised:
-    """What a kernel has because it has parameters: names, one vector for an optimiser, copies, a table when printed.
+    """Parameters of a kernel: their names, one vector for an optimiser, copies, a table when printed.
 
     The names are collected once for each class, and once for each combination of kernels.
     """
@@ -118,7 +117,7 @@ class Parameterised:
 
     @property
     def _slots(self):
-        """(name, owner, attribute) of every parameter: where its value is kept."""
+        """(name, owner, attribute) of every parameter."""
         return [(name, self, name) for name in self._names]
 
     @property
@@ -132,7 +131,7 @@ class Parameterised:
 
     def set_params(self, **values) -> Self:
         """Set parameters by name; returns the kernel itself."""
-        slots = {name: place for name, *place in self._slots}
+        slots = {name: slot for name, *slot in self._slots}
         for name, value in values.items():
             if name not in slots:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(slots)}.")
@@ -184,13 +183,15 @@ class Parameterised:
                 f"theta must be finite, got {vector}. An optimiser that arrives here has taken too long "
                 "a step: look at its gradient first (gplvm_edu.optimise.check_gradient)."
             )
-        self.parameters = np.maximum(softplus(vector), SMALLEST)  # exp(-750) is 0.0 in floats: stay above it
+        self.parameters = np.maximum(
+            softplus(vector), SMALLEST
+        )  # exp(-750) is 0.0 in floating point, and 0 is not allowed
 
     def copy(self) -> Self:
         """An independent kernel with the same parameters."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)  # arrays of parameters are read-only, so they may be shared
-        return twin
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)  # arrays of parameters are read-only, so they may be shared
+        return new
 
     def __deepcopy__(self, memo):
         return self.copy()
@@ -206,7 +207,7 @@ class Parameterised:
             and all(np.array_equal(v, other.get_params()[name]) for name, v in mine.items())
         )
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
+    __hash__ = None  # type: ignore[assignment]  # it can be changed, so it has no hash
 
     # --- printing --------------------------------------------------------------------------------------------
     def __repr__(self):

@@ -1,7 +1,7 @@
 """Probabilistic PCA and its dual in closed form: one likelihood, one maximum, read along rows or along columns.
 
-Every function takes centred data. What is said here of Y, its rows and the weights W holds word for word of Y',
-its rows (the columns of Y) and the latent positions X: dual PPCA is PPCA of the transposed data.
+Every function takes centred data. Dual PPCA is PPCA of the transposed data: put Y' for Y and the latent positions X for
+the weights W, and every formula here holds for the dual.
 """
 
 import numpy as np
@@ -78,7 +78,7 @@ def log_likelihood(Y, weights, noise_variance) -> float:
 
 
 def latent_posterior(Y, weights, noise_variance) -> tuple[np.ndarray, np.ndarray]:
-    r"""Posterior over the latent points: means (N, q), and the one covariance (q, q) that they share.
+    r"""Posterior over the latent points: means (N, q), and one covariance (q, q) for all of them.
 
     .. math:: p(x_n \mid y_n) = N(x_n \mid M^{-1} W^\top y_n,\ \sigma^2 M^{-1}),
               \qquad M = W^\top W + \sigma^2 I
@@ -117,7 +117,8 @@ def principal_axes(Y) -> tuple[np.ndarray, np.ndarray]:
 
     Notes
     -----
-    Costs O(N D r + r^3). Chapter 1, equation (1.16); Lawrence (2005), appendix C.
+    Costs O(N D r + r^3): where D is larger than N, the D x D matrix is not formed.
+    Chapter 1, equation (1.16); Lawrence (2005), appendix C.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def maximum_likelihood(Y, n_components, noise_variance=None) -> tuple[np.ndarray
     n_components : int
         At most D.
     noise_variance : float or None
-        Given: the best weights for this noise; axes whose eigenvalue lies below it are switched off.
+        Given: the best weights for this noise; axes whose eigenvalue lies below it get weight 0.
 
     Returns
     -------
@@ -252,7 +253,7 @@ def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N D q). At the maximum of the likelihood it returns the training points to their own places.
+    Costs O(N D q). At the maximum of the likelihood the training points get their own positions.
     Chapter 1, equation (1.19).
 
     Examples
@@ -266,7 +267,7 @@ def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
 
 
 def dual_transform_observed(Y_new, weight_means, weight_covariance) -> np.ndarray:
-    r"""As `dual_transform`, for rows with gaps (NaN): the sums of equation (1.19) run over what each row has.
+    r"""As `dual_transform`, for rows with gaps (NaN): the sums of equation (1.19) run over the observed columns O.
 
     .. math:: x_* = \Big( \sum_{d \in O} \langle w_d w_d^\top \rangle \Big)^{-1}
               \sum_{d \in O} \langle w_d \rangle\, y_{*d}

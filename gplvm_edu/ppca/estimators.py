@@ -27,7 +27,7 @@ def _no_maximum(model, Y):
 
 
 class _LinearGaussianModel(IterativeFit, MapModel):
-    """What PPCA and factor analysis do alike: x is integrated out, so the E-step answers instead of a search."""
+    """What PPCA and factor analysis share: x is integrated out, so the E-step gives its posterior without a search."""
 
     allows_missing = True
     same_noise = True  # in all columns
@@ -46,7 +46,7 @@ class _LinearGaussianModel(IterativeFit, MapModel):
         return self
 
     def check_rows(self, Y, gaps=True) -> np.ndarray:
-        """New rows; one with no value at all is legal, for the prior says where it lies."""
+        """New rows; one with no value at all is allowed: its posterior is the prior."""
         return self.check_data(Y, reset=False, gaps=gaps)
 
     def _posterior(self, Y):
@@ -64,7 +64,7 @@ class _LinearGaussianModel(IterativeFit, MapModel):
         return self._posterior(self.check_rows(Y)).log_densities
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
-        """What rows with gaps say: p(x | y) as mean and variance (M, q), and mean and variance of f, (M, D)."""
+        """Of rows with missing values: mean and variance of p(x | y), (M, q), and mean and variance of f, (M, D)."""
         checks.whole_number("n_starts", n_starts)
         posterior = self._posterior(self.check_rows(Y))
         W = self.weights_
@@ -101,7 +101,7 @@ class PPCA(_LinearGaussianModel):
     n_components : int, default 2
         Latent dimensions q, at most the number of columns.
     noise_variance : float or None
-        None: its maximum likelihood value. Given: fixed, and axes with less variance are switched off.
+        None: its maximum likelihood value. Given: fixed, and axes with less variance get weight 0.
     max_iter, tol : int, float
         For the EM algorithm, which runs only when Y has missing values (NaN).
     random_state : None, int, RandomState or Generator
@@ -212,7 +212,7 @@ class FactorAnalysis(_LinearGaussianModel):
                 "infinite. Drop the column, or use PPCA, which shares one noise level (chapter 1, "
                 '"A noise level for every column").'
             )
-        scale = np.sqrt(variances)  # start on standardised columns: units must not decide
+        scale = np.sqrt(variances)  # standardised columns: the start must not depend on the units of the data
         unit = self._start(Y / scale)
         start = LinearGaussian(unit.weights * scale[:, None], unit.mean * scale, unit.noise * variances)
         steps = em_iterates(Y, start, self.same_noise, self.max_iter, 1e-6 * variances)
@@ -222,9 +222,9 @@ class FactorAnalysis(_LinearGaussianModel):
 class DualPPCA(MapModel):
     """Dual PPCA: the weights are integrated out and the latent positions optimised.
 
-    Shares the principal subspace with PPCA, and nothing more: noise and likelihood are others. It is the GP-LVM
+    It shares the principal subspace with PPCA, but neither the noise variance nor the likelihood. It is the GP-LVM
     with a linear kernel. Positions are parameters without a prior: a new row goes to the x that minimises its expected
-    squared error, equation (1.19), which sends the training rows to `embedding_`.
+    squared error, equation (1.19); for the training rows this is `embedding_`.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class DualPPCA(MapModel):
         return self
 
     def transform(self, Y, n_starts=5) -> np.ndarray:
-        """Latent positions of new rows, equation (1.19); the training rows come back to `embedding_`."""
+        """Latent positions of new rows, equation (1.19); for the training rows this is `embedding_`."""
         checks.whole_number("n_starts", n_starts)
         Y = self.check_rows(Y, gaps=False)
         return dual_transform(Y - self.mean_, self.weight_means_, self.weight_covariance_)
@@ -308,7 +308,7 @@ class DualPPCA(MapModel):
     def place(self, Y, n_starts=5) -> Places:
         """Where rows with gaps lie, equation (1.19), and <ln p(y | x, W)> over p(W), the value that is largest there.
 
-        It is quadratic in x and has one maximum, so that all starts would end there.
+        It is quadratic in x and has one maximum, so a search from any start would end there.
         """
         Y = self.check_rows(Y)
         X = dual_transform_observed(Y - self.mean_, self.weight_means_, self.weight_covariance_)
@@ -320,14 +320,14 @@ class DualPPCA(MapModel):
         return Places(np.repeat(X[:, None], n, axis=1), np.repeat(values[:, None], n, axis=1))
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
-        """What rows with gaps say: their place and variance 0 (M, q), and mean and variance of f there, (M, D)."""
+        """Of rows with missing values: position and variance 0, (M, q), and mean and variance of f there, (M, D)."""
         X = self.place(Y, n_starts).X[:, 0]
         return X, np.zeros_like(X), *self.map_.moments(X)
 
     def score_samples(self, Y, n_starts=5) -> np.ndarray:
-        """Log density ln p(y | x) of the observed entries of each row, weights integrated out, at its place x; (M,).
+        """Log density ln p(y | x) of the observed entries of each row, weights integrated out, at its position x; (M,).
 
-        Positions have no prior here, so there is nothing to integrate x with: it is no ln p(y) like PPCA's.
+        Positions have no prior here, so x can't be integrated out: this is not the ln p(y) of PPCA.
         """
         Y = self.check_rows(Y)
         return self.map_.log_density(Y, self.place(Y, n_starts).X[:, 0])[0]

@@ -23,7 +23,7 @@ class LinearMap(Map):
         C, the posterior covariance that every row of W has in the dual; None: the weights are certain.
     latent_prior : "gaussian" or None
         "gaussian" in PPCA and factor analysis, which integrate x out. None in the dual, where positions are parameters:
-        it places rows by equation (1.19), not by the density here, in which a training row would count twice.
+        the dual places rows by equation (1.19), because in the density here a training row would count twice.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class LinearMap(Map):
 
     @property
     def certain_because(self) -> str:
-        """Why the variance of f is zero everywhere, where it is."""
+        """The reason why the variance of f is zero everywhere; empty in the dual, where it is not."""
         if self.weight_covariance is not None:
             return ""
         return "its weights are estimated as if they were certain, so that without noise nothing is left to vary"

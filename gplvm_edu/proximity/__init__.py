@@ -1,8 +1,8 @@
 """Maps from proximities: where to start a GP-LVM (chapter 6).
 
-`geodesics` holds the neighbour graph and its shortest ways, `stress` the metric stresses and how to lower them,
-`nonmetric` isotonic regression and Kruskal's stress, `estimators` the scikit-learn classes. Classical MDS, on which
-Isomap rests, is in chapter 3 (`gplvm_edu.unify`); `gplvm_edu.starts` makes a start of a map.
+`geodesics` holds the neighbour graph and its shortest paths, `stress` the metric stresses and how to lower them,
+`nonmetric` isotonic regression and Kruskal's stress, `estimators` the scikit-learn classes. Classical MDS, which
+Isomap uses, is in chapter 3 (`gplvm_edu.unify`); `gplvm_edu.starts` turns an embedding into a start.
 """
 
 from ..starts import add as add_start

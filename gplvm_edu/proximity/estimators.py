@@ -51,7 +51,7 @@ class _ProximityMap(LatentModel):
         N, D = Y.shape
         if self.metric == "distance":
             distances = checks.distances(Y, "The distance matrix")
-            distances = 0.5 * (distances + distances.T)  # the halves may differ by rounding
+            distances = 0.5 * (distances + distances.T)  # symmetric but for rounding
         else:
             distances = cdist(Y, Y)
         checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
@@ -66,7 +66,7 @@ class _ProximityMap(LatentModel):
 
 
 class Isomap(_ProximityMap):
-    """Isomap: classical MDS of distances measured along the sheet on which the data lie.
+    """Isomap: classical MDS of geodesic distances, measured along the manifold on which the data lie.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class Isomap(_ProximityMap):
     ----------
     embedding_ : ndarray (N, q)
     graph_, geodesics_ : scipy.sparse.csr_matrix (N, N), ndarray (N, N)
-        The neighbour graph, bridges included, and its shortest ways.
+        The neighbour graph, bridges included, and the lengths of its shortest paths.
     n_neighbors_, n_pieces_ : int
-        What was used; pieces of the graph before bridges, 1 when all is well.
+        What was used; number of pieces of the graph before bridges, 1 if it is connected.
     residual_variance_ : float
         Share of the variance of the geodesics that the map does not explain.
     eigenvalues_ : ndarray (q,)
@@ -94,7 +94,7 @@ class Isomap(_ProximityMap):
 
     Notes
     -----
-    Costs O(N^2 (k + log N)) for the shortest ways and O(N^3) for the eigenvectors. Tenenbaum, de Silva and Langford
+    Costs O(N^2 (k + log N)) for the shortest paths and O(N^3) for the eigenvectors. Tenenbaum, de Silva and Langford
     (2000). Chapter 6, equations (6.15) to (6.18).
 
     Examples
@@ -116,16 +116,16 @@ class Isomap(_ProximityMap):
         self.disconnected = disconnected
 
     def fit(self, Y, y=None) -> Self:
-        """Graph of neighbours, shortest ways, classical MDS."""
+        """Graph of neighbours, shortest paths, classical MDS."""
         k = checks.whole_number("n_neighbors", self.n_neighbors)
         checks.choice("disconnected", self.disconnected, ("bridge", "error"))
         distances = self._distances(Y)
         self.n_neighbors_ = min(k, len(distances) - 1)
-        graph = neighbour_graph(distances, self.n_neighbors_)  # (6.15)
+        graph = neighbour_graph(distances, self.n_neighbors_)
         self.n_pieces_, piece = graph_components(graph)
         self.graph_ = graph if self.n_pieces_ == 1 else self._join(graph, distances, piece)
-        self.geodesics_ = geodesic_distances(self.graph_)  # (6.16)
-        self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)  # (6.17)
+        self.geodesics_ = geodesic_distances(self.graph_)
+        self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)
         self.residual_variance_ = residual_variance(self.geodesics_, self.embedding_)
         self.data_ = None if self.metric == "distance" else np.array(Y, dtype=float)
         return self
@@ -145,17 +145,17 @@ class Isomap(_ProximityMap):
         return bridge_components(graph, distances)
 
     def transform(self, Y) -> np.ndarray:
-        """Latent positions of new points, equation (6.18); the training points come back to `embedding_`."""
+        """Latent positions of new points, equations (6.18) and (3.19); for the training points this is `embedding_`."""
         Y = self.check_data(Y, reset=False)
         distances = Y if self.data_ is None else cdist(Y, self.data_)
-        G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)  # (6.18)
-        S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))  # (3.19)
+        G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)
+        S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))
         lam = self.eigenvalues_
         return S @ np.divide(self.embedding_, lam, out=np.zeros_like(self.embedding_), where=lam > 1e-12 * lam[0])
 
 
 class _StressMap(IterativeFit, _ProximityMap):
-    """A map found by lowering a stress step by step; the subclass writes `lower_stress(distances, start)`."""
+    """A map found by an iteration that lowers a stress; the subclass writes `lower_stress(distances, start)`."""
 
     why_not = _ProximityMap.why_not | {"transform": NO_MAP, "place": NO_MAP}
 
@@ -205,7 +205,7 @@ class _StressMap(IterativeFit, _ProximityMap):
 
 
 class MetricMDS(_StressMap):
-    """Metric multidimensional scaling: a map whose distances are as near as can be to those given, by SMACOF.
+    """Metric multidimensional scaling: a map whose distances are nearest to those given in stress, by SMACOF.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class MetricMDS(_StressMap):
 
     Notes
     -----
-    Costs O(N^2 q) a step. The method is transductive: a new point has no place until the map is made again.
+    Costs O(N^2 q) a step. The method is transductive: a new point has no position until the map is fitted again.
     Chapter 6, equations (6.2) to (6.8).
 
     Examples
@@ -262,8 +262,9 @@ class SammonMapping(_StressMap):
 
     Notes
     -----
-    Costs O(N^2 q) a step. Duplicated rows have no relative error and do not count; they keep one place in the map.
-    Despite the name there is no map that a new point could be put through. Chapter 6, equations (6.9) and (6.10).
+    Costs O(N^2 q) a step. Duplicated rows have no relative error and do not count; they keep one position in the map.
+    Despite the name it fits no function from data to latent space: a new point has no position.
+    Chapter 6, equations (6.9) and (6.10).
 
     Examples
     --------

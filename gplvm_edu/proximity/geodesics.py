@@ -1,4 +1,4 @@
-"""Distances along a sheet: a graph of neighbours, and the shortest ways through it."""
+"""Geodesic distances: a graph of neighbours, and the shortest paths through it."""
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ def neighbour_graph(distances, n_neighbors) -> sparse.csr_matrix:
     """
     N, k = len(distances), n_neighbors
     others = distances.copy()
-    np.fill_diagonal(others, np.inf)  # not one's own neighbour
+    np.fill_diagonal(others, np.inf)  # no point is its own neighbour
     near = np.argpartition(others, k - 1, axis=1)[:, :k]  # N_k(n)  (N, k)
     n, m = np.repeat(np.arange(N), k), near.ravel()
     edges = np.unique(np.minimum(n, m) * N + np.maximum(n, m))  # (6.15)  each edge once
@@ -54,7 +54,7 @@ def graph_components(graph) -> tuple[int, np.ndarray]:
 
     Notes
     -----
-    Costs O(N k). Two points in different pieces have no geodesic: (6.16) would be infinite. Equation (6.16).
+    Costs O(N k). Two points in different pieces have no geodesic: equation (6.16) would be infinite.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def smallest_connecting_k(distances) -> int:
 
     Notes
     -----
-    Costs O(N^2 log N): more neighbours mean more edges, so bisection is allowed. Equation (6.15).
+    Costs O(N^2 log N): more neighbours mean more edges, so a graph that is connected stays connected. Equation (6.15).
 
     Examples
     --------
@@ -80,7 +80,7 @@ def smallest_connecting_k(distances) -> int:
     >>> smallest_connecting_k(D)
     2
     """
-    low, high = 1, len(distances) - 1  # N - 1 neighbours: everyone knows everyone
+    low, high = 1, len(distances) - 1  # with N - 1 neighbours every two points are joined
     while low < high:
         k = (low + high) // 2
         if graph_components(neighbour_graph(distances, k))[0] == 1:
@@ -97,8 +97,8 @@ def bridge_components(graph, distances) -> sparse.csr_matrix:
 
     Notes
     -----
-    Costs O(N^2). It is the rule of scikit-learn's Isomap. A bridge is a guess: nothing in the data says that the
-    sheet goes on there. Chapter 6, equation (6.15), and "Break it".
+    Costs O(N^2). It is the rule of scikit-learn's Isomap. A bridge is a guess: nothing in the data shows that
+    the sheet continues there. Chapter 6, equation (6.15), and "Break it".
 
     Examples
     --------
@@ -120,7 +120,7 @@ def bridge_components(graph, distances) -> sparse.csr_matrix:
 
 
 def geodesic_distances(graph) -> np.ndarray:
-    r"""Lengths (N, N) of the shortest ways through a graph, infinite between points in different pieces of it.
+    r"""Lengths (N, N) of the shortest paths through a graph, infinite between points in different pieces of it.
 
     .. math:: g_{nm} = \min_{n = i_0 \sim i_1 \sim \dots \sim i_r = m} \ \sum_{s=1}^{r} d_{i_{s-1} i_s}
 
@@ -158,7 +158,7 @@ def principal_coordinates(distances, n_components) -> tuple[np.ndarray, np.ndarr
 
     Notes
     -----
-    Costs O(N^3). Chapter 6, equation (6.17).
+    Costs O(N^3). Chapter 6, equation (6.17), with (3.21) of chapter 3.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def principal_coordinates(distances, n_components) -> tuple[np.ndarray, np.ndarr
     >>> np.abs(X).ravel(), eigenvalues
     (array([1., 1.]), array([2.]))
     """
-    S = similarity_from_distances(distances)  # (6.17)  (3.21)
+    S = similarity_from_distances(distances)
     lam, U, _ = leading_eigenpairs(S, n_components)
     lam = np.where(lam > 1e-12 * lam[0], lam, 0.0)  # rounding, or negative
     return U * np.sqrt(lam), lam  # (6.17)
@@ -197,7 +197,7 @@ def geodesics_to_new(distances, n_neighbors, geodesics) -> np.ndarray:
     k = n_neighbors
     near = np.argpartition(distances, k - 1, axis=1)[:, :k]  # (M, k)
     G = np.full(distances.shape, np.inf)
-    for n, d in zip(near.T, np.take_along_axis(distances, near, axis=1).T, strict=True):  # one neighbour at a time
+    for n, d in zip(near.T, np.take_along_axis(distances, near, axis=1).T, strict=True):  # in place: no (M, k, N) array
         np.minimum(G, d[:, None] + geodesics[n], out=G)  # (6.18)  (M, N)
     return G
 
@@ -226,16 +226,16 @@ def residual_variance(distances, X) -> float:
     """
     g, d = squareform(distances, checks=False), pdist(X)
     if np.ptp(g) == 0.0 or np.ptp(d) == 0.0:
-        return 0.0 if np.ptp(g) == 0.0 else 1.0  # a constant needs no explanation, and explains nothing
+        return 0.0 if np.ptp(g) == 0.0 else 1.0  # equal distances have no variance, and correlate with nothing
     return float(1.0 - np.corrcoef(g, d)[0, 1] ** 2)  # (6.19)
 
 
 def short_circuits(graph, sheet, factor=3.0) -> np.ndarray:
-    r"""Edges (n_jumps, 2) that jump from one layer of a folded sheet to another, where the flat sheet is known.
+    r"""Edges (n_jumps, 2) between layers of a folded sheet, found from the known positions on the flat sheet.
 
     .. math:: n \sim m \quad\text{with}\quad \|s_n - s_m\| > \text{factor} \cdot \max(d_{nm}, \bar d)
 
-    where the mean length of an edge forgives noise between points that are very close.
+    where d-bar, the mean length of an edge, allows for noise between points that are very close.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def short_circuits(graph, sheet, factor=3.0) -> np.ndarray:
     >>> short_circuits(neighbour_graph(D, 1), np.array([[0.0], [5.0], [6.0], [11.0]]))
     array([[0, 3]])
     """
-    edges = sparse.triu(graph).tocoo()  # (6.15)
+    edges = sparse.triu(graph).tocoo()
     n, m = edges.row, edges.col
     jumps = np.linalg.norm(sheet[n] - sheet[m], axis=1) > factor * np.maximum(edges.data, edges.data.mean())
     return np.c_[n, m][jumps].astype(int)

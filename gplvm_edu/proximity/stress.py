@@ -1,4 +1,4 @@
-"""How badly does a map keep distances? Metric stress by majorisation, Sammon's by gradients.
+"""Stress, the misfit of the distances in a map: metric stress by majorisation, Sammon's by gradients.
 
 Every function takes the distances of the data as a square matrix, called dissimilarities here (delta in the chapter),
 to keep them apart from the distances d between the points of the map.
@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from ..optimise import minimise
 
-COINCIDE = 1e-10  # pairs closer than this share of the mean dissimilarity are one place to Sammon's stress
+COINCIDE = 1e-10  # in Sammon's stress a dissimilarity below this share of the mean counts as 0
 
 
 class StressState(NamedTuple):
@@ -21,7 +21,7 @@ class StressState(NamedTuple):
 
     X: np.ndarray
     stress: float
-    stopped: str = ""  # on the last state "gain", or the optimiser's word; empty before it
+    stopped: str = ""  # on the last state "gain", or the optimiser's reason; empty before it
 
     @property
     def value(self) -> float:
@@ -56,7 +56,7 @@ def stress(X, dissimilarities, weights=None) -> float:
 
 
 def guttman_transform(X, dissimilarities, weights=None) -> np.ndarray:
-    r"""The minimum of the parabola that touches the stress at X and lies above it everywhere else.
+    r"""One step of SMACOF: the minimum of a quadratic that is never below the squared stress and equals it at X.
 
     .. math:: X^+ = V^{\dagger} B(X)\, X, \qquad b_{nm} = -\frac{w_{nm} \delta_{nm}}{d_{nm}(X)}, \quad
               b_{nn} = -\sum_{m \ne n} b_{nm}
@@ -73,7 +73,7 @@ def guttman_transform(X, dissimilarities, weights=None) -> np.ndarray:
     Notes
     -----
     Costs O(N^2 q), with weights O(N^3). The result is centred, and does not depend on the scale of X. Points that
-    coincide in the map do not push each other apart: there is no direction to push in. Chapter 6, equations (6.5) and
+    coincide in the map have no direction between them, and stay together. Chapter 6, equations (6.5) and
     (6.7).
 
     Examples
@@ -95,7 +95,7 @@ def guttman_transform(X, dissimilarities, weights=None) -> np.ndarray:
 
 
 def majorise(measure, start, weights=None, max_iter=1000, tolerance=1e-7) -> Iterator[StressState]:
-    r"""Generator of `StressState`: one Guttman transform after another, until the squared stress stands still.
+    r"""Generator of `StressState`: one Guttman transform after another, until the squared stress changes no more.
 
     .. math:: X_{t+1} = X_t^+, \qquad \sigma(X_{t+1}) \le \sigma(X_t)
 
@@ -103,7 +103,7 @@ def majorise(measure, start, weights=None, max_iter=1000, tolerance=1e-7) -> Ite
     ----------
     measure : callable
         ``measure(X)`` returns the stress of a map and the distances (N, N) that it should have: those given, or the
-        disparities, which follow the map.
+        disparities, which depend on the map.
     start : ndarray (N, q)
     weights : ndarray (N, N) or None
     max_iter : int
@@ -128,7 +128,7 @@ def majorise(measure, start, weights=None, max_iter=1000, tolerance=1e-7) -> Ite
         yield StressState(X, value, "gain" if settled else "")
         if settled:
             return
-        X, last = guttman_transform(X, Delta, weights), value  # (6.7)
+        X, last = guttman_transform(X, Delta, weights), value
 
 
 def smacof_iterates(dissimilarities, start, weights=None, max_iter=1000, tolerance=1e-7) -> Iterator[StressState]:
@@ -181,7 +181,7 @@ def sammon_stress(X, dissimilarities) -> tuple[float, np.ndarray]:
     Examples
     --------
     >>> value, gradient = sammon_stress(np.array([[0.0], [3.0]]), np.array([[0.0, 4.0], [4.0, 0.0]]))
-    >>> value, gradient.ravel()                                     # (1/4)^2, and pull them apart
+    >>> value, gradient.ravel()                                     # (1/4)^2; downhill is away from each other
     (0.0625, array([ 0.125, -0.125]))
     """
     Delta, D = dissimilarities, cdist(X, X)
@@ -218,11 +218,11 @@ def sammon_iterates(dissimilarities, start, method="l-bfgs", max_iter=1000, tole
     (True, 'gradient')
     """
     (N, q), n_pairs = start.shape, len(start) * (len(start) - 1) / 2
-    unit = dissimilarities.sum() / (2 * n_pairs)  # any other unit would change what `tolerance` means
+    unit = dissimilarities.sum() / (2 * n_pairs)  # so that `tolerance` does not depend on the units
     Delta = dissimilarities / unit
 
     def value_and_gradient(x):
-        E, gradient = sammon_stress(x.reshape(N, q), Delta)  # (6.9), (6.10)
+        E, gradient = sammon_stress(x.reshape(N, q), Delta)
         return n_pairs * E, n_pairs * gradient.ravel()
 
     for iterate in minimise(value_and_gradient, start.ravel() / unit, method, max_iter, tolerance):

@@ -1,7 +1,7 @@
 """One divergence for PCA, kernel PCA, classical MDS and the GP-LVM (chapter 3).
 
 `divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `distances` the
-ways to a similarity matrix and back, `outputs` scales for single columns; `estimators` and `minor` hold the
+steps from distances to similarities and back, `outputs` a scale for each column; `estimators` and `minor` hold the
 scikit-learn classes.
 """
 

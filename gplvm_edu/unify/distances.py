@@ -1,4 +1,4 @@
-"""Ways to a similarity matrix, ways to mend one, and the way back from feature space to data."""
+"""From distances to similarities and back, the nearest Euclidean distances, and pre-images in feature space."""
 
 from collections.abc import Iterator
 
@@ -53,8 +53,7 @@ def nearest_euclidean(distances) -> np.ndarray:
 
     .. math:: S \to \hat S = U \max(\Lambda, 0)\, U^\top \to \hat d_{nm}^2 = \hat s_{nn} + \hat s_{mm} - 2 \hat s_{nm}
 
-    Nearest is meant for the similarities (3.21); no distance shrinks. Distances that are Euclidean come back as they
-    were.
+    Nearest refers to the similarities, equation (3.21); no distance becomes smaller. Euclidean distances do not change.
 
     Notes
     -----
@@ -68,7 +67,7 @@ def nearest_euclidean(distances) -> np.ndarray:
            [1.5, 0. , 1.5],
            [3. , 1.5, 0. ]])
     """
-    return distances_from_similarity(nearest_semidefinite(similarity_from_distances(distances)))  # (3.27)
+    return distances_from_similarity(nearest_semidefinite(similarity_from_distances(distances)))
 
 
 def additive_constant(distances) -> tuple[np.ndarray, float]:
@@ -80,14 +79,14 @@ def additive_constant(distances) -> tuple[np.ndarray, float]:
 
     Notes
     -----
-    Costs O(N^3). It adds a to every eigenvalue of S but that of the constant vector: noise, the same for every point.
+    Costs O(N^3). It adds a to every eigenvalue of S but that of the constant vector, as independent noise does.
     Chapter 3, equation (3.28).
 
     Examples
     --------
     >>> D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
-    >>> mended, constant = additive_constant(D)
-    >>> round(constant, 3), mended[0].round(3)
+    >>> corrected, constant = additive_constant(D)
+    >>> round(constant, 3), corrected[0].round(3)
     (1.667, array([0.   , 1.633, 3.266]))
     """
     a = max(0.0, -linalg.eigvalsh(similarity_from_distances(distances), subset_by_index=(0, 0))[0])
@@ -125,7 +124,7 @@ def centre_new(proximities, training_means) -> np.ndarray:
 
 
 def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterator[tuple[np.ndarray, float]]:
-    r"""Look for the point whose RBF features are nearest to a combination of features, one step at a time.
+    r"""Fixed-point iteration for the pre-image: the point whose RBF features are nearest to a combination of features.
 
     .. math:: y \leftarrow \frac{\sum_n \gamma_n k(y, y_n)\, y_n}{\sum_n \gamma_n k(y, y_n)}
 
@@ -148,8 +147,8 @@ def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterato
 
     Notes
     -----
-    Costs O(N D) a step. It stops where the sum is not positive any more: a negative weight has won, and there is no
-    step to take. Chapter 3, equation (3.23).
+    Costs O(N D) a step. It stops where the sum is not positive, because of negative weights: the step is not defined
+    there. Chapter 3, equation (3.23).
 
     Examples
     --------
@@ -160,8 +159,8 @@ def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterato
     """
     y = np.asarray(start, float)
     for _ in range(max_iter + 1):
-        pull = weights * np.exp(-0.5 * inverse_width * squared_distances(Y, y[None])[:, 0])
-        yield y, float(pull.sum())
-        if pull.sum() <= 0:
+        w = weights * np.exp(-0.5 * inverse_width * squared_distances(Y, y[None])[:, 0])  # gamma_n k(y, y_n)  (N,)
+        yield y, float(w.sum())
+        if w.sum() <= 0:
             return
-        y = pull @ Y / pull.sum()  # (3.23)
+        y = w @ Y / w.sum()  # (3.23)

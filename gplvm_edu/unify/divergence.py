@@ -1,6 +1,6 @@
-"""Two Gaussians over the points, one from the data and one from the latent space, and how far apart they are.
+"""The Kullback-Leibler divergence between two Gaussians over the N points, and its gradients.
 
-S is the covariance that the data suggest, K the one that the latent positions offer; both are N x N.
+S is the covariance that comes from the data, K the one that comes from the latent positions; both are N x N.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def _factor(K, name="K"):
 
 
 def cross_entropy(S, K) -> float:
-    r"""How surprising draws from N(0, S) are to someone who expects N(0, K), in nats.
+    r"""Cross entropy of N(0, S) and N(0, K): minus the mean of ln N(z | 0, K) for draws z of N(0, S), in nats.
 
     .. math:: H(S, K) = -\int N(z \mid 0, S) \ln N(z \mid 0, K)\, dz
               = \tfrac N2 \ln 2\pi + \tfrac12 \ln |K| + \tfrac12 \mathrm{tr}(K^{-1} S)
@@ -33,7 +33,7 @@ def cross_entropy(S, K) -> float:
     Parameters
     ----------
     S : ndarray (N, N)
-        Positive semi-definite: a singular S is welcome, the value stays finite.
+        Positive semi-definite; it may be singular, the value is finite.
     K : ndarray (N, N)
         Positive definite.
 
@@ -117,11 +117,11 @@ def gp_log_likelihood(Y, K) -> float:
     >>> bool(np.isclose(gp_log_likelihood(Y, K), -2 * cross_entropy(Y @ Y.T / 2, K)))
     True
     """
-    return gaussian_log_density(_factor(symmetric(K, "K")), Y)  # (3.5)
+    return gaussian_log_density(_factor(symmetric(K, "K")), Y)
 
 
 def kl_gradient(S, K, reverse=False) -> np.ndarray:
-    r"""Gradient (N, N) of the divergence with respect to K, for any kernel to pass on to its inputs and parameters.
+    r"""Gradient (N, N) of the divergence in K; `Kernel.gradients` takes it to inputs and parameters.
 
     .. math:: \frac{\partial\, \mathrm{KL}(S \| K)}{\partial K} = \tfrac12 (K^{-1} - K^{-1} S K^{-1}), \qquad
               \frac{\partial\, \mathrm{KL}(K \| S)}{\partial K} = \tfrac12 (S^{-1} - K^{-1})

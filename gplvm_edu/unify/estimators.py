@@ -17,7 +17,7 @@ NO_MAP = "it has eigenvectors over the points, and no map from latent space to d
 
 
 class _SpectralMap(LatentModel):
-    """What kernel PCA and classical MDS do alike: centre proximities, keep the leading eigenvectors, project."""
+    """What kernel PCA and classical MDS share: centre proximities, keep the leading eigenvectors, project."""
 
     why_not = {
         **dict.fromkeys(("inverse_transform", "jacobian", "log_precision", "sample", "reconstruct"), NO_MAP),
@@ -27,13 +27,13 @@ class _SpectralMap(LatentModel):
     }
 
     def _fit_proximity(self, A, name, advice):
-        """Centre, refuse (or mend) what is no covariance, and keep the leading eigenvectors."""
+        """Centre, refuse or correct a matrix that is no covariance, and keep the leading eigenvectors."""
         self.training_means_ = A.mean(axis=0)
         S = double_centre(A)
         trace = np.trace(S)
-        lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)  # (3.8)
+        lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)
         if smallest < -checks.ROUNDING * max(lam[0], -smallest):
-            S = self._mend(double_centre(A), smallest, name, advice)
+            S = self._correct(double_centre(A), smallest, name, advice)
             trace = np.trace(S)
             lam, U, _ = leading_eigenpairs(S, self.n_components)
         self._keep(np.maximum(lam, 0.0), U, trace)
@@ -51,11 +51,11 @@ class _SpectralMap(LatentModel):
         self.embedding_ = U * lengths
         self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)  # (3.19)  (N, q)
 
-    def _mend(self, S, smallest, name, advice):
+    def _correct(self, S, smallest, name, advice):
         raise checks.not_semidefinite(S, name, advice)
 
     def transform(self, Y) -> np.ndarray:
-        """Latent positions of new points, equation (3.19); the training points come back to `embedding_`."""
+        """Latent positions of new points, equation (3.19); for the training points this is `embedding_`."""
         Y = self.check_data(Y, reset=False)
         return centre_new(self._proximity(Y), self.training_means_) @ self.coefficients_
 
@@ -65,7 +65,7 @@ class _SpectralMap(LatentModel):
 
 
 class KernelPCA(_SpectralMap):
-    """Kernel PCA: principal components of features that only a kernel knows.
+    """Kernel PCA: principal components of features that are given by a kernel only.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class ClassicalMDS(_SpectralMap):
         "euclidean": `fit` takes data (N, D), and the result is PCA. "distance": a matrix of distances (N, N), not
         squared; `transform` takes those between new and old points (M, N). "similarity": the same for similarities.
     correction : None, "nearest" or "additive"
-        What to do with distances of no Euclidean space (or an indefinite similarity): None refuses and explains,
+        What to do with distances of no Euclidean space (or an indefinite similarity): None raises an error,
         "nearest" sets the negative eigenvalues to zero, "additive" adds a constant to every squared distance.
 
     Attributes
@@ -230,11 +230,11 @@ class ClassicalMDS(_SpectralMap):
             return Y
         if self.metric == "distance":
             return -0.5 * Y**2  # (3.21)
-        return (Y - self.mean_) @ self.data_.T  # what (3.21) makes of Euclidean distances: inner products
+        return (Y - self.mean_) @ self.data_.T  # Euclidean distances: (3.21) gives inner products
 
-    def _mend(self, S, smallest, name, advice):
+    def _correct(self, S, smallest, name, advice):
         if self.correction is None:
-            return super()._mend(S, smallest, name, advice)
+            return super()._correct(S, smallest, name, advice)
         if self.correction == "nearest":
             return nearest_semidefinite(S)
         self.additive_constant_ = -2.0 * smallest

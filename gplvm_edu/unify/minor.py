@@ -13,14 +13,14 @@ LAWS = "its latent coordinates say how far a row breaks each law, and nothing of
 
 
 class MinorComponents(DensityModel):
-    """Minor component analysis: the directions in which data vary least, that is, the laws that they nearly obey.
+    """Minor component analysis: the directions in which data vary least, that is, linear relations that nearly hold.
 
     The inverse covariance is low rank plus a multiple of the identity, K^{-1} = X X' + c I.
 
     Parameters
     ----------
     n_components : int, default 2
-        Number of laws q, at most the number of columns.
+        Number of relations (laws) q, at most the number of columns.
     reverse : bool, default False
         False: minimise KL(S || K), which is maximum likelihood. True: minimise KL(K || S).
     random_state : None, int, RandomState or Generator
@@ -90,7 +90,7 @@ class MinorComponents(DensityModel):
                 'Drop constant or redundant columns, or use more rows than columns; chapter 3, "When S is '
                 'singular".'
             )
-        kept = min(q, D - 1)  # for q = D the covariance itself is the answer
+        kept = min(q, D - 1)  # for q = D the model is the sample covariance itself
         W, c = minimiser(S, kept, self.reverse, "precision") if D > 1 else (np.zeros((1, 0)), 1.0 / lam[0])
         self.noise_variance_, self.variances_ = 1.0 / c, lam[D - q :][::-1]
         self.weights_ = np.pad(W, ((0, 0), (q - kept, 0)))[:, ::-1]
@@ -131,7 +131,7 @@ class MinorComponents(DensityModel):
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-        """New rows (n, D), and how far each breaks each law (n, q), as `transform` would say."""
+        """New rows (n, D), and how far each breaks each law, which is their `transform`, (n, q)."""
         check_is_fitted(self)
         n = checks.whole_number("n_samples", n_samples)
         rng = checks.generator(self.random_state if random_state is None else random_state)

@@ -1,4 +1,4 @@
-"""Outputs that are not alike: a scale for every column of the data."""
+"""A scale for every column of the data."""
 
 import numpy as np
 
@@ -36,8 +36,8 @@ def scaled_log_likelihood(Y, K, scales) -> float:
 
     Notes
     -----
-    Costs O(N^3 + N^2 D). The second term is the volume that the scaling stretches: without it the best scale would be
-    0. Chapter 3, equation (3.24).
+    Costs O(N^3 + N^2 D). The second term is the Jacobian of the scaling: without it the best scale would be 0.
+    Chapter 3, equation (3.24).
 
     Examples
     --------

@@ -10,7 +10,7 @@ GREYS = LinearSegmentedColormap.from_list("log precision", ["#5a5a5a", "#ffffff"
 
 
 def picture_limit(X):
-    """Half the side of the latent picture: a round number, so that the axes keep still while the points move."""
+    """Half the side of the latent picture: a round number, so that the axes stay the same while the points move."""
     reach = 1.12 * np.abs(X).max()
     unit = 10.0 ** np.floor(np.log10(reach))
     return float(unit * np.ceil(2 * reach / unit) / 2)

@@ -1,9 +1,9 @@
-"""The common base of all explorers: controls around one picture, and nothing that a reader can't see.
+"""The common base of all explorers: controls around one picture.
 
 A topic writes three things: a `panel` that draws one Figure for one setting of the controls (a plain function,
-tested as such), the controls, and the `code` that reproduces a setting without the widget. The base wires them:
+tested as such), the controls, and the `code` that reproduces a setting without the widget. The base connects them:
 strip kernel/start/size, redraw, clicks and drags, Run/Pause/Stop with progress, a slider back through the iterates,
-question buttons, Show the code, errors, and the picture that stays behind in a page without a kernel.
+question buttons, Show the code, errors, and the picture that is shown in a page without a kernel.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gplvm_edu.threads import one_thread
 
 FRAME_SECONDS = 0.08  # while Run is going, at most one picture in this time
-PAUSE_SECONDS = 0.05  # how often a paused run looks whether it may go on
+PAUSE_SECONDS = 0.05  # a paused run checks this often whether it may go on
 STRIP = {"kernel": "which covariance?", "start": "which starting point?", "size": "how many dimensions or points?"}
 
 
@@ -49,7 +49,7 @@ class Picture(anywidget.AnyWidget):
 
 
 class Question(NamedTuple):
-    """Something to predict: the controls are set to `before`, the reader answers, then `after` and `answer` show."""
+    """The controls are set to `before`, the reader predicts the answer, then `after` and `answer` are shown."""
 
     text: str
     before: dict
@@ -148,11 +148,11 @@ class Explorer(W.VBox):
         return {}
 
     def nudge(self, right, up):
-        """Nothing to push with the arrow keys, unless a subclass says otherwise."""
+        """No use of the arrow keys, unless a subclass says otherwise."""
         return {}
 
     def retouch(self, figure, settings):
-        """Nothing moves on its own, unless a subclass says otherwise."""
+        """No artist to move without a new picture, unless a subclass says otherwise."""
 
     # --- what is shown ---------------------------------------------------------------------------------------
     @property
@@ -201,7 +201,7 @@ class Explorer(W.VBox):
 
     @contextmanager
     def quietly(self):
-        """Context in which controls change without being heard: nothing is redrawn."""
+        """Context in which controls change without a redraw: their callbacks are off."""
         before, self._quiet = self._quiet, True
         try:
             yield
@@ -217,11 +217,11 @@ class Explorer(W.VBox):
         self.controls_changed({name for name, control in self.controls.items() if control is change["owner"]})
 
     def controls_changed(self, names=frozenset()):
-        """Controls of these names have new values: draw anew, or move what is `light`."""
+        """Controls of these names have new values: draw again, or only move artists where all of them are `light`."""
         if names and names <= set(self.light) and self._figure is not None and not self.error_box.value:
             self._move()
             return
-        self.stop()  # a result of the old setting is stale
+        self.stop()  # a result of the old setting is out of date
         self._state = None
         self._forget_iterates()
         self.redraw()
@@ -305,7 +305,7 @@ class Explorer(W.VBox):
             yield
 
     def run_now(self, max_steps=None):
-        """Run to the end (or for some steps) here and now: what Run does, without an event loop."""
+        """Run to the end (or for some steps) before returning: what Run does, without an event loop."""
         for step, _ in enumerate(self._steps()):
             if max_steps is not None and step + 1 >= max_steps:
                 break
@@ -313,13 +313,13 @@ class Explorer(W.VBox):
         self.redraw()
 
     def run(self, button=None):
-        """Start the optimisation in the background; controls stay alive, moving one stops it."""
+        """Start the optimisation in the background; controls can still be used, and moving one stops it."""
         self.stop()
         self._task = asyncio.get_running_loop().create_task(self._run())
         self._set_buttons()
 
     def pause(self, button=None):
-        """Hold a running optimisation, or let a paused one go on from where it was."""
+        """Pause a running optimisation, or continue a paused one."""
         if self._task is None:
             return
         self._paused = not self._paused
@@ -361,7 +361,7 @@ class Explorer(W.VBox):
         if last_picture:
             self.show_newest()
             self.redraw()
-        self._set_buttons()  # last of all: when Stop rests, the last picture is on its way to the page
+        self._set_buttons()  # last: when Stop is disabled, the last picture has been sent to the page
 
     def _set_buttons(self):
         self.run_button.disabled = self._task is not None

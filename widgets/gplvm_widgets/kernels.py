@@ -23,9 +23,9 @@ NETWORK = {"corrected: prior variances w/2, b/2": 0.5, "as printed: prior varian
 CORRECTED = "corrected: prior variances w/2, b/2"
 REACH, SHEET_REACH, SIDE = 3.0, 2.0, 15  # the line goes from -3 to 3, the plane from -2 to 2 with 15 x 15 knots
 N_UNITS = 4000
-N_STEPS, PAUSE = 150, 0.04  # of Run: a walk is no computation, it has to be slowed down to be seen
+N_STEPS, PAUSE = 150, 0.04  # of Run: states and seconds between them; a state takes no time to compute
 MARGINS = dict(left=0.07, right=0.98, bottom=0.08, top=0.94, wspace=0.2, hspace=0.36)
-USES = {  # which sliders a kind listens to, besides its variance
+USES = {  # the sliders that a kind uses, besides its variance
     "linear": (),
     "RBF": ("inverse_width",),
     "MLP": ("weight_variance", "bias_variance"),
@@ -35,7 +35,7 @@ USES = {  # which sliders a kind listens to, besides its variance
 
 
 class View(NamedTuple):
-    """Everything that the picture shows of one setting."""
+    """Everything that the picture shows for one setting."""
 
     x: np.ndarray  # (N, 1)
     K: np.ndarray  # (N, N)
@@ -45,7 +45,7 @@ class View(NamedTuple):
 
 
 def three_digits(value):
-    """What the shown code prints is what is computed."""
+    """A value rounded to three digits, as the shown code prints it: the picture uses the same number."""
     return float(f"{value:.3g}")
 
 
@@ -92,7 +92,7 @@ def plane():
 
 
 def draws(L, n_samples, seed, turn):
-    """Samples that wander on a great circle: at turn 0 those of gp_prior_samples, and a fair draw at every turn."""
+    """Samples on a circle of draws: at turn 0 those of gp_prior_samples, and at every turn a draw from the prior."""
     rng = np.random.default_rng(seed)
     here, there = rng.standard_normal((len(L), n_samples)), rng.standard_normal((len(L), n_samples))
     return L @ (np.cos(turn) * here + np.sin(turn) * there)  # (2.4)
@@ -200,7 +200,7 @@ def draw_functions(axes, now):
 
 
 def draw_row(axes, now, anchor, network, settings):
-    """One row of K: how the value at the anchor goes along with the values elsewhere."""
+    """One row of K: the covariance of the value at the anchor with the values elsewhere."""
     kernel = make_kernel(**settings)
     x = np.linspace(-REACH, REACH, 121)
     axes.axhline(0.0, color=QUIET, linewidth=0.8)
@@ -227,7 +227,7 @@ def draw_row(axes, now, anchor, network, settings):
 
 
 def draw_sheet(axes, sheet, azimuth=-50.0, elevation=25.0):
-    """The latent plane carried into space by three functions, seen from an angle, far patches first."""
+    """The image of the latent plane under three functions, seen from an angle, far patches drawn first."""
     a, e = np.radians(azimuth), np.radians(elevation)
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     up = np.array([-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)])
@@ -290,7 +290,7 @@ BASE = dict(
 
 
 class KernelsExplorer(Explorer):
-    """Controls for `panel_kernels`; Run lets the samples wander."""
+    """Controls for `panel_kernels`; Run moves the samples through the prior."""
 
     title = "Covariances and what they sample"
     questions = (
@@ -427,7 +427,7 @@ class KernelsExplorer(Explorer):
         return {"anchor": float(np.clip(round(place, 2), -REACH, REACH))}
 
     def iterates(self, settings):
-        """A walk through the prior: every picture of it is a fair sample, and the last is the first."""
+        """A closed walk through the prior: every state is a sample of it, and the last equals the first."""
         for step in range(1, N_STEPS + 1):
             time.sleep(PAUSE)
             yield step / N_STEPS, 2 * np.pi * step / N_STEPS

@@ -125,7 +125,7 @@ def kernel_parts(model):
 
 
 def stored_arrays(model, rbf, bias, limit):
-    """All that the page needs to decode, small: whole numbers of 32 bits with one scale for each array."""
+    """What the page needs for decoding, as 32-bit integers with one scale for each array, to keep the page small."""
     plane = grid_points((-limit, limit, -limit, limit), N_DEVIATIONS)
     ignorance = float(np.sqrt(rbf.variance + bias))
     share = model.map_.relative_deviation(plane)[:, 0]

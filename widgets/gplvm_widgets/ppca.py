@@ -34,7 +34,7 @@ EXPONENTS = {"corrected: +1/2": 0.5, "as printed: -1/2": -0.5}
 
 
 class View(NamedTuple):
-    """Everything that the picture shows of one setting."""
+    """Everything that the picture shows for one setting."""
 
     noise_variance: float
     log_likelihood: float
@@ -72,7 +72,7 @@ def best_noise(data, model, q):
 
 
 def rotation(q, degrees):
-    """A turn in the plane of the first two latent dimensions; for q = 1 nothing but the identity is left."""
+    """A rotation in the plane of the first two latent dimensions; for q = 1 the identity."""
     R = np.eye(q)
     if q > 1:
         c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
@@ -81,7 +81,7 @@ def rotation(q, degrees):
 
 
 def view(data, model, noise, rotate, q, exponent, state=None):
-    """Fit at the noise level asked for; `state` (factor, noise variance) replaces the closed form while Run goes."""
+    """Fit at the noise level asked for; `state` (factor, noise variance) replaces the closed form during Run."""
     Y = load(data)[0]
     rows = Y if model == "primal" else Y.T
     if state is not None:
@@ -111,7 +111,7 @@ def profile(data, model, q):
 def panel_ppca(
     data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2", point=0, state=None
 ) -> Figure:
-    """Four views of one setting: likelihood against noise, spectrum with its floor, embedding, one reconstruction.
+    """Four views of one setting: likelihood against noise, spectrum and noise level, embedding, one reconstruction.
 
     Parameters
     ----------
@@ -169,12 +169,12 @@ def draw_profile(axes, data, model, q, now, state):
         ylim=(max(low, high - 6) - 0.1, high + 0.1),
     )
     axes.minorticks_off()
-    axes.xaxis.set_major_formatter("{x:g}")  # plain numbers: setting 10^-2 as mathematics costs time
+    axes.xaxis.set_major_formatter("{x:g}")  # plain numbers are drawn faster than powers of ten
     axes.legend(fontsize="small", loc="lower center")
 
 
 def draw_spectrum(axes, data, model, q, s2):
-    """Each eigenvalue as a bar: grey the share that the noise explains, colour what is left to the axes kept."""
+    """Each eigenvalue as a bar: the noise's share in grey, the rest of the kept ones in colour."""
     lam, _ = spectrum(data, model)
     shown = min(len(lam), 12)
     place = np.arange(1, shown + 1)
@@ -218,7 +218,7 @@ def draw_embedding(axes, data, model, q, now, point):
 
 
 def draw_reconstruction(axes, data, now, point):
-    """The chosen row beside what the latent point says of it."""
+    """The chosen row beside its reconstruction."""
     Y, mean, *_ = load(data)
     truth, guess = Y[point] + mean, now.reconstruction[point] + mean
     error = np.sqrt(np.mean((truth - guess) ** 2))
@@ -265,7 +265,7 @@ print(f"noise variance {{noise_variance:.4g}}, log likelihood {{value:.1f}}")
 
 
 class PPCAExplorer(Explorer):
-    """Controls for `panel_ppca`; Run climbs the likelihood from a random start."""
+    """Controls for `panel_ppca`; Run maximises the likelihood from a random start."""
 
     title = "PPCA and its dual"
     questions = (

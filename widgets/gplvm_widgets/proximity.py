@@ -44,7 +44,7 @@ class Scene(NamedTuple):
     Y: np.ndarray
     distances: np.ndarray
     colour: np.ndarray  # position along the sheet, or class
-    sheet: np.ndarray | None  # the truth, where there is one
+    sheet: np.ndarray | None  # the true positions, where they are known
     graph: sparse.csr_matrix
     geodesics: np.ndarray
     n_pieces: int
@@ -92,7 +92,7 @@ def layout(data, noise, n_points, n_neighbors, method, start):
 
 @lru_cache(maxsize=32)
 def _map_of_chords(data, noise, n_points, method, start):
-    """A map of straight distances: the number of neighbours has no say in it."""
+    """A map of straight-line distances, which do not depend on the number of neighbours."""
     Y = load(data, noise, n_points)[0]
     D = cdist(Y, Y)
     if method == "PCA":
@@ -119,13 +119,13 @@ def score(now, X):
 
 
 def path_to(now, point):
-    """The shortest way through the graph from the point farthest along (in geodesic distance) to this one."""
+    """The shortest path through the graph to this point from the one farthest away (in geodesic distance)."""
     far = int(np.argmax(now.geodesics[point]))
     _, previous = csgraph.dijkstra(now.graph, indices=far, return_predecessors=True)
-    way = [point]
-    while way[-1] != far:
-        way.append(int(previous[way[-1]]))
-    return np.array(way[::-1])
+    path = [point]
+    while path[-1] != far:
+        path.append(int(previous[path[-1]]))
+    return np.array(path[::-1])
 
 
 @in_style
@@ -140,7 +140,7 @@ def panel_proximity(
     state=None,
     earlier=(),
 ) -> Figure:
-    """Four views: data and graph, map, distances kept or not, and the GP-LVM's climb from the map.
+    """Four views: data and graph, map, distances kept or not, and the GP-LVM's likelihood from the map on.
 
     Parameters
     ----------
@@ -189,12 +189,12 @@ def path_artists(axes):
 
 
 def move_path(figure, now, X, point):
-    """Put the shortest way between `point` and the point farthest from it into both pictures, with its lengths."""
-    way = path_to(now, point)
+    """Draw the shortest path between `point` and the point farthest from it in both pictures, with its lengths."""
+    path = path_to(now, point)
     for (line, ends), places in zip((figure.moving[:2], figure.moving[2:4]), (now.page, X), strict=True):
-        line.set_data(*places[way].T)
-        ends.set_data(*places[way[[0, -1]]].T)
-    n, m = way[[0, -1]]
+        line.set_data(*places[path].T)
+        ends.set_data(*places[path[[0, -1]]].T)
+    n, m = path[[0, -1]]
     text = f"straight {now.distances[n, m]:.3g}, along the graph {now.geodesics[n, m]:.3g}"
     if now.sheet is not None:
         text += f", on the flat sheet {np.linalg.norm(now.sheet[n] - now.sheet[m]):.3g}"
@@ -202,7 +202,7 @@ def move_path(figure, now, X, point):
 
 
 def draw_points(axes, now, X):
-    """Points in the colour of their place on the sheet, or with the marker of their class."""
+    """Points coloured by their position on the sheet, or with the marker of their class."""
     if now.sheet is None:
         scatter_classes(axes, X, now.colour, size=10, legend=False)
     else:
@@ -216,7 +216,7 @@ def segments(X, pairs):
 
 
 def draw_edges(axes, X, graph, jumps):
-    """The edges of the graph in grey; those that jump from layer to layer in red."""
+    """The edges of the graph in grey; those between two layers of the sheet in red."""
     edges = sparse.triu(graph).tocoo()
     axes.plot(*segments(X, np.c_[edges.row, edges.col]), "-", color="#bbbbbb", linewidth=0.5, zorder=0)
     axes.plot(*segments(X, jumps), "-", color=ACCENT, linewidth=1.6, zorder=3)

@@ -1,4 +1,4 @@
-"""Show the code that runs: the body of a package function, without its docstring, inside a chapter."""
+"""Show the source of package functions, without their docstrings, inside a chapter."""
 
 import ast
 import inspect
@@ -31,7 +31,7 @@ def source_without_docstring(function) -> str:
 
 
 def _narrow_comments(text):
-    """The lines of a source text, comments at line ends brought closer so that a page need not be scrolled."""
+    """The lines of a source text, comments at line ends moved left so that a page need not be scrolled."""
     lines = text.rstrip().splitlines()
     comments = {}
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -45,6 +45,6 @@ def _narrow_comments(text):
 
 
 def show_source(*functions, folded="") -> Markdown:
-    """The functions as highlighted Python, to end a cell of a chapter with; `folded`: the words on a fold over them."""
+    """The functions as highlighted Python, as the last value of a cell; `folded`: summary of a fold around them."""
     text = "```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```"
     return Markdown(f"<details><summary>{folded}</summary>\n\n{text}\n\n</details>" if folded else text)

@@ -20,7 +20,7 @@ from .explorer import Explorer, Question
 
 MARGINS = dict(left=0.085, right=0.97, bottom=0.085, top=0.94, wspace=0.24, hspace=0.4)
 N_POINTS = 15
-SAME_CLICK = 0.4  # seconds within which two reports from one bar are one click
+SAME_CLICK = 0.4  # two events on one bar within this many seconds are one click
 SIMILARITIES = ("linear", "RBF", "polynomial", "distance matrix")
 DIRECTIONS = {"KL(S || K)": False, "KL(K || S)": True}
 PARTS = {"K = XX' + cI": "covariance", "inverse of K = XX' + cI": "precision"}
@@ -40,7 +40,7 @@ DEFAULT = dict(
 
 
 class Choice(NamedTuple):
-    """What one set of kept eigenvalues comes to."""
+    """What follows from one set of kept eigenvalues."""
 
     eigenvalues: np.ndarray
     kept: list  # indices from 0
@@ -215,14 +215,14 @@ def draw_spectrum(axes, now, settings, state=None):
         title="spectrum: click bars to keep or discard",
     )
     decades = 10.0 ** np.arange(np.ceil(np.log10(bottom)), np.log10(40 * lam.max()))
-    axes.set_yticks(decades, labels=[f"{d:g}" for d in decades])  # plain text is drawn faster
+    axes.set_yticks(decades, labels=[f"{d:g}" for d in decades])  # plain text is drawn faster than formulas
     axes.yaxis.set_minor_locator(NullLocator())
     axes.legend(fontsize="small", loc="upper right")
     axes.set_gid("spectrum")
 
 
 def draw_sets(axes, now, settings, state=None):
-    """Every set of that size: divergence against its margin; only those at the right of the line can be had."""
+    """Every set of that size: divergence against its margin; only those to the right of the line are feasible."""
     size = len(now.kept)
     keys = ("data", "similarity", "width", "ridge")
     sets = all_sets(*[settings[k] for k in keys], size, settings["direction"], settings["part"])
@@ -293,7 +293,7 @@ def draw_embedding(axes, now, settings):
 
 
 def draw_matrices(axes, now, settings):
-    """S beside the K that is meant to be like it."""
+    """S beside K, which approximates it."""
     S = similarity_matrix(*[settings[k] for k in ("data", "similarity", "width", "ridge")])
     K = np.full_like(S, np.nan) if now.covariance is None else now.covariance
     both = np.hstack([S, np.full((len(S), 2), np.nan), K])
@@ -438,7 +438,7 @@ class UnifyExplorer(Explorer):
             },
         }
 
-    # --- the list of kept bars, the preset and q say one thing -------------------------------------------------
+    # --- the list of kept bars, the preset and q must agree ----------------------------------------------------
     def set(self, **settings):
         """Naming kept bars means choosing by hand, unless a preset is named as well."""
         if "kept" in settings and "preset" not in settings:
@@ -483,7 +483,7 @@ class UnifyExplorer(Explorer):
         bar, before = int(np.clip(round(x), 1, n_points)), self.clicked
         self.clicked = (bar, time.monotonic())
         if before[0] == bar and self.clicked[1] - before[1] < SAME_CLICK:
-            return {}  # the hand moved a little while the button was down
+            return {}  # a second event of the same click
         return {"kept": tuple(sorted(set(self.settings["kept"]) ^ {bar})), "preset": "by hand"}
 
     def iterates(self, settings):

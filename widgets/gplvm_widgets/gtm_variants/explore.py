@@ -37,7 +37,7 @@ PLAIN = dict(
 
 
 class GTMVariantsExplorer(Explorer):
-    """Controls for `panel_gtm_variants`; Run climbs, the slider goes back."""
+    """Controls for `panel_gtm_variants`; Run fits the model, the slider goes back through the states."""
 
     title = "Six sheets through the same data"
     keeps_iterates = True

@@ -13,7 +13,7 @@ DATA = {
     "curved sheet": "make_curved_sheet(15, noise={noise:g}, random_state=0)",
 }
 SHARED = "grid={grid}, basis={basis}, width={width:g}"
-VARIANTS = {  # the numbers of the controls stand in braces; the shown code is what is computed
+VARIANTS = {  # values of the controls in braces; the shown code is evaluated
     "isotropic": f"GTM({SHARED}, alpha={{alpha:g}}, max_iter=150)",
     "aligned": f"ManifoldAlignedGTM({SHARED}, alpha={{alpha:g}}, spread={{spread:g}},\n"
     '                           noise_update="{noise_update}", max_iter=150)',

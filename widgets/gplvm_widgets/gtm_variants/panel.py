@@ -1,4 +1,4 @@
-"""What `explore_gtm_variants` shows: the sheet with its noise, the evidence, the stretching, the climb."""
+"""What `explore_gtm_variants` shows: the sheet with its noise, the evidence, magnification, the objective."""
 
 import numpy as np
 from matplotlib.collections import EllipseCollection, LineCollection
@@ -107,7 +107,7 @@ def draw_sheet(axes, model, data, noise, variant):
         fontsize="small",
     ) if variant != "discrete" else None
     if Y.shape[1] == 2 and variant != "discrete":
-        axes.set_aspect("equal")  # a ball should look like one
+        axes.set_aspect("equal")  # equal scales, so that isotropic noise is a circle
     axes.set(
         xlabel="first column" if Y.shape[1] == 2 else "three columns, seen from the side",
         xticks=few_ticks(low[0], high[0]),
@@ -129,14 +129,14 @@ def latent_lines(model, n=60):
 
 
 def add_ellipses(axes, model):
-    """The covariance of each node (of every second one along a plane grid), as it falls onto the page."""
+    """The covariance of each node (of every second one along a plane grid), projected onto the page."""
     D = len(model.mean_)
     if hasattr(model, "covariances_"):
         C = model.covariances_
     else:
         C = np.broadcast_to(getattr(model, "covariance_", np.eye(D) / model.precision_), (len(model.means_), D, D))
     side = round(len(C) ** (1 / model.nodes_.shape[1]))
-    every = 1 if side == len(C) else 3  # a plane grid would be covered by them
+    every = 1 if side == len(C) else 3  # all ellipses of a plane grid would hide it
     some = np.flatnonzero(np.indices((side,) * model.nodes_.shape[1]).sum(axis=0).ravel() % every == 0)
     P = VIEW if D == 3 else np.eye(2)
     lam, U = np.linalg.eigh(P.T @ C[some] @ P)
@@ -180,7 +180,7 @@ def draw_evidence(axes, settings):
 
 
 def draw_magnification(axes, model):
-    """How much each place of latent space is stretched: a curve, or a map with the points on it."""
+    """Magnification at each point of latent space: a curve, or an image with the latent points."""
     q = model.embedding_.shape[1]
     if q == 1:
         x = np.linspace(-1, 1, 120)
