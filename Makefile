@@ -34,7 +34,7 @@ help:
 	@echo "make notebooks      run the notebooks and store their outputs          (NB=01_ppca for one)"
 	@echo "make screenshot     the README's picture of the live first chapter;  make animation   its moving one"
 	@echo "make bench          benchmarks, as ratios inside one run"
-	@echo "make bench-peers    GPy, GPflow and ugtm beside ours, where they are installed"
+	@echo "make bench-peers    GPy, GPflow, ugtm and scikit-learn beside ours, each installed for it"
 	@echo "make lint           what the linters and the formatters say; 'make format' lets the formatters mend it"
 	@echo "make types          what the type checker says"
 	@echo "make dist           the files that go to PyPI;  make release-notes VERSION=0.2.0   what they bring"
@@ -113,7 +113,7 @@ $(PEERS:%=.venv-peers/%/.ready):
 	"$(PYTHON)" -m venv --clear $(@D)
 	@echo "Installing $(notdir $(@D)) into $(@D) ..."
 	@$(@D)/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check $(notdir $(@D)) \
-	  matplotlib "setuptools<81"
+	  matplotlib scikit-learn threadpoolctl "setuptools<81"
 	@touch $@
 
 check-peers: $(CHECK_READY) $(PEERS:%=.venv-peers/%/.ready)
@@ -157,8 +157,12 @@ bench: $(TEST_READY)
 	  [ -f "$$script" ] || { echo "There is no benchmark yet (tests/bench*.py)."; exit 0; }; \
 	  echo "== $$script"; $(PY) $$script || exit 1; done
 
-bench-peers: $(TEST_READY)
-	@for topic in gplvm gtm variational; do echo "== $$topic"; $(PY) tests/bench_$$topic.py peers || exit 1; done
+# Ours and a peer in turn, in one process of the peer's environment: our package is read from here, with its numpy.
+bench-peers: $(TEST_READY) $(foreach peer,GPy gpflow ugtm,.venv-peers/$(peer)/.ready)
+	@for pair in gplvm:GPy gplvm:gpflow variational:GPy variational:gpflow gtm:ugtm; do \
+	  topic=$${pair%:*} peer=$${pair#*:}; echo "== $$topic beside $$peer"; \
+	  PYTHONPATH="$(CURDIR)" .venv-peers/$$peer/$(notdir $(BIN))/python tests/bench_$$topic.py $$peer || exit 1; done
+	$(PY) tests/bench_tsne.py
 
 # ---------------------------------------------------------------- the book
 book: $(TEST_READY)
