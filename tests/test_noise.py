@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from gplvm_edu.datasets import binary_images, load_digits, remove_pixels
 from gplvm_edu.exercises import check
-from gplvm_edu.ivm import SparseGPLVM, ivm_select
+from gplvm_edu.ivm import SparseGPLVM, select_active_set
 from gplvm_edu.kernels import RBF, gp_log_marginal_likelihood, gp_posterior
 from gplvm_edu.noise import (
     Gaussian,
@@ -689,7 +689,7 @@ def few_twos(n=40):
 def test_a_column_of_gaps_changes_nothing(noise):
     Y, X = few_twos()[:, 18:24], np.random.default_rng(0).standard_normal((40, 2))
     more = np.column_stack([Y, np.full(40, NAN)])
-    without, with_gaps = (ivm_select(data, X, RBF(), noise, 12) for data in (Y, more))
+    without, with_gaps = (select_active_set(data, X, RBF(), noise, 12) for data in (Y, more))
     assert np.array_equal(without.active, with_gaps.active)
     assert_allclose(with_gaps.site_means[:, :-1], without.site_means, atol=1e-9)
     assert_allclose(with_gaps.precisions[:, -1], 0.0, atol=0)
