@@ -74,7 +74,8 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, n
     factor = factorise(m, C)
     value = log_likelihood(m, C, factor)  # (7.11)
     in_K = kernel_matrix_gradient(factor)  # (7.13)
-    return _with_prior(value, *kernel.gradients(in_K, X), X, latent_prior)
+    dX, dtheta = kernel.gradients(in_K, X)
+    return _with_prior(value, dX, dtheta, X, latent_prior)
 
 
 def active_log_likelihood_by_column(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
@@ -107,7 +108,8 @@ def active_log_likelihood_by_column(sites, X, kernel, latent_prior=None) -> tupl
         factor = factorise(m, C)
         value += log_likelihood(m, C, factor)  # (7.11)
         in_K[block] += kernel_matrix_gradient(factor)  # (7.13)
-    return _with_prior(value, *kernel.gradients(in_K, X), X, latent_prior)
+    dX, dtheta = kernel.gradients(in_K, X)
+    return _with_prior(value, dX, dtheta, X, latent_prior)
 
 
 def _alike(variances):

@@ -3,9 +3,9 @@
 The posterior is kept for all N rows at once. Including a row changes it by a rank-one update, whose only expensive part
 is one column of the current posterior covariance; no N x N matrix is ever formed.
 
-`ivm_select` is the case of chapter 7: one covariance serves all columns. `select_by_column` runs the same `include` where
-columns differ in their covariance. Both yield a `Selection` after each inclusion; `fast.select_active_set` returns the
-last one without the others.
+`ivm_select` is the case of chapter 7: one covariance serves all columns. `select_by_column` runs the same `include`
+where columns differ in their covariance. Both yield a `Selection` after each inclusion; `fast.select_active_set`
+returns the last one without the others.
 """
 
 from collections.abc import Iterator
@@ -146,7 +146,7 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     demand_one_covariance(Y, noise)
     (N, D), prior = Y.shape, kernel.diag(X)
     posterior = IVMPosterior(np.zeros((N, D)), prior, np.zeros((0, N)), np.zeros((0, 0)))
-    active, gains, log_evidence = [], [], 0.0
+    active, gains, log_evidence = np.zeros(0, dtype=int), np.zeros(0), 0.0
     for _ in range(min(n_active, N)):
         terms = noise.evaluate(Y, posterior.mean, posterior.variance[:, None])  # ln Z, g, nu: each (N, D)
         nu = terms.nu[:, 0]  # the same in every column
@@ -155,10 +155,9 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
         n = int(np.argmax(offers))
         posterior = include(posterior, n, kernel_column(kernel, X, n, prior), terms.g[n], nu[n])
         log_evidence += np.sum(terms.log_partition[n])  # (7.10)
-        active.append(n)
-        gains.append(offers[n])
+        active, gains = np.append(active, n), np.append(gains, offers[n])
         m, beta = gaussian_sites(Y, noise, active)
-        yield Selection(np.array(active), np.array(gains), offers, m, beta, posterior.M, posterior.L, log_evidence)
+        yield Selection(active, gains, offers, m, beta, posterior.M, posterior.L, log_evidence)
 
 
 def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
@@ -196,7 +195,7 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     (N, D), prior, groups = Y.shape, kernel.diag(X), column_groups(Y, noise)
     posteriors = [IVMPosterior(np.zeros((N, len(c))), prior, np.zeros((0, N)), np.zeros((0, 0))) for c in groups]
     f, variance = np.zeros((N, D)), np.tile(prior[:, None], D)
-    active, gains, log_evidence = [], [], 0.0
+    active, gains, log_evidence = np.zeros(0, dtype=int), np.zeros(0), 0.0
     site_means, precisions = np.zeros((0, D)), np.zeros((0, D))
     for _ in range(min(n_active, N)):
         terms = noise.evaluate(Y, f, variance)  # all three are 0 where Y is missing
@@ -211,12 +210,9 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
                 posteriors[number] = include(posteriors[number], n, k, terms.g[n, c], terms.nu[n, c[0]])
                 f[:, c], variance[:, c] = posteriors[number].mean, posteriors[number].variance[:, None]
         log_evidence += np.sum(terms.log_partition[n])  # (7.10)
-        active.append(n)
-        gains.append(offers[n])
+        active, gains = np.append(active, n), np.append(gains, offers[n])
         M, L = tuple(p.M for p in posteriors), tuple(p.L for p in posteriors)
-        yield Selection(
-            np.array(active), np.array(gains), offers, site_means, precisions, M, L, log_evidence, tuple(groups)
-        )
+        yield Selection(active, gains, offers, site_means, precisions, M, L, log_evidence, tuple(groups))
 
 
 def column_groups(Y, noise) -> list[np.ndarray]:
@@ -259,7 +255,7 @@ def gaussian_sites(Y, noise, active) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kernel_column(kernel, X, n, prior) -> np.ndarray:
-    """k(X, x_n), (N,). At n it is the prior variance: a `White` part of the kernel counts where the index is the same."""
+    """k(X, x_n), (N,); at n it is the prior variance of f, to which a `White` part of the kernel belongs."""
     k = kernel(X, X[n : n + 1])[:, 0]
     k[n] = prior[n]
     return k
