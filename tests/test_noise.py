@@ -20,6 +20,7 @@ from gplvm_edu.noise import (
     PerColumn,
     Probit,
     adf_posterior,
+    cut_gradients,
     ep_evidence,
     ep_posterior,
     inverse_mills,
@@ -300,6 +301,22 @@ def test_gradients_in_the_parameters_agree_with_differences(noise):
     assert check_gradient(value_and_gradient, noise.theta) < 1e-7
     learnt = noise.learn(Y, mean, variance)
     assert np.sum(learnt.log_partition(Y, mean, variance)) >= np.sum(noise.log_partition(Y, mean, variance))
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+def test_the_gradient_in_the_cuts_of_each_column_is_that_of_the_column_alone(seed, missing):
+    """Gaps and columns are a wrapper: `cut_gradients` of one complete column is the same."""
+    rng = np.random.default_rng(seed)
+    cuts = np.cumsum(rng.uniform(0.2, 1.0, (4, 3)), axis=1) - 1.0
+    Y = np.where(rng.random((9, 4)) < missing, NAN, rng.integers(4, size=(9, 4)))
+    mean, variance = rng.standard_normal((9, 4)), rng.uniform(0.1, 2.0, (9, 4))
+    together = Ordinal(cuts=cuts).theta_gradient(Y, mean, variance).reshape(4, 3)
+    for d, own in enumerate(cuts):
+        seen = ~np.isnan(Y[:, d])
+        in_cuts = cut_gradients(Y[seen, d].astype(int), own, mean[seen, d], variance[seen, d])
+        chain = np.tril(np.ones((3, 3))) * np.append(1.0, np.diff(own))  # how theta moves the cuts
+        assert_allclose(together[d], in_cuts @ chain, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.identity
