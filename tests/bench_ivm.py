@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.gplvm import value_and_gradients
-from gplvm_edu.ivm import ivm_select, sparse_model
+from gplvm_edu.ivm import select_active_set, sparse_model
 from gplvm_edu.kernels import common_start
 from gplvm_edu.linalg import centre
 from gplvm_edu.starts import initial_positions
@@ -33,7 +33,7 @@ def problem(N):
 def select(Y, X, kernel, n_active):
     """The active set under the noise that the kernel holds."""
     model = sparse_model(kernel)
-    return ivm_select(Y, X, model.f_kernel, model.noise, n_active)
+    return select_active_set(Y, X, model.f_kernel, model.noise, n_active)
 
 
 def seconds(work, repeats=5):

@@ -17,12 +17,17 @@ from gplvm_edu.exercises import check
 from gplvm_edu.gplvm import ProcessMap, factorise, point_log_likelihood, predict, value_and_gradients
 from gplvm_edu.ivm import (
     ActiveMap,
+    IVMPosterior,
     Sites,
     SparseGPLVM,
     SparseOptions,
     active_log_likelihood,
+    active_log_likelihood_by_column,
+    column_groups,
     entropy_reductions,
     inactive_log_likelihood,
+    inactive_log_likelihood_by_column,
+    include,
     ivm_select,
     latent_moments,
     likeliest_starts,
@@ -31,7 +36,8 @@ from gplvm_edu.ivm import (
     outer_step,
     place_inactive,
     printed_active_log_likelihood,
-    select_steps,
+    select_active_set,
+    select_by_column,
     selection_map,
     selection_sites,
     sparse_iterates,
@@ -110,14 +116,15 @@ def test_the_order_of_selection_is_that_of_brute_force_entropies(seed, which, D)
     kernel, noise = KERNELS[which], Gaussian(0.2)
     K = kernel(X) + 1e-9 * np.eye(9)
     chosen = []
-    for choice in select_steps(Y, X, kernel, noise, 6):
+    for state in ivm_select(Y, X, kernel, noise, 6):
         now = brute_force_entropy(K, chosen, 0.2)
         offers = np.array(
             [-np.inf if n in chosen else D * (now - brute_force_entropy(K, [*chosen, n], 0.2)) for n in range(9)]
         )
-        assert_allclose(choice.gains, offers, rtol=1e-5, atol=1e-6)
-        assert offers[choice.index] > offers.max() - 1e-6
-        chosen.append(choice.index)
+        assert_allclose(state.offers, offers, rtol=1e-5, atol=1e-6)
+        assert_array_equal(state.active[:-1], chosen)  # the active set grows by one
+        chosen.append(state.active[-1])
+        assert offers[chosen[-1]] > offers.max() - 1e-6
 
 
 @pytest.mark.identity
@@ -127,17 +134,19 @@ def test_the_order_of_selection_is_that_of_brute_force_entropies(seed, which, D)
 def test_the_triangular_matrices_are_those_of_the_active_set(name, seed, which, missing):
     kernel, noise = KERNELS[which], noises(3)[name]
     Y, X = data_for(name, seed, missing=missing)
-    chosen = ivm_select(Y, X, kernel, noise, 7)
+    chosen = select_active_set(Y, X, kernel, noise, 7)
     I = chosen.active
     assert len(set(I)) == 7
     K, cross = kernel(X[I]), kernel(X[I], X)
     cross[np.arange(7), I] = np.diag(K)
-    for group, (L, M) in enumerate(zip(chosen.L, chosen.M, strict=True)):
-        seen = chosen.precisions[:, group] > 0
-        block = np.ix_(seen, seen)
-        expected = K[block] + np.diag(1.0 / chosen.precisions[seen, group])
-        assert_allclose((L @ L.T)[block], expected, rtol=1e-7, atol=1e-9)
-        assert_allclose((L @ M)[seen], cross[seen], rtol=1e-6, atol=1e-8)
+    groups, Ls, Ms = (chosen.groups, chosen.L, chosen.M) if chosen.groups else ([np.arange(3)], [chosen.L], [chosen.M])
+    assert_array_equal(np.sort(np.concatenate(groups)), np.arange(3))
+    for columns, L, M in zip(groups, Ls, Ms, strict=True):
+        for d in columns:
+            seen = chosen.precisions[:, d] > 0
+            expected = K[np.ix_(seen, seen)] + np.diag(1.0 / chosen.precisions[seen, d])
+            assert_allclose(L @ L.T, expected, rtol=1e-7, atol=1e-9)
+            assert_allclose(L @ M, cross[seen], rtol=1e-6, atol=1e-8)
     if missing == 0.0:
         assert np.all(chosen.precisions > 0)
     else:
@@ -147,22 +156,79 @@ def test_the_triangular_matrices_are_those_of_the_active_set(name, seed, which, 
 @pytest.mark.identity
 @given(any_seed, st.sampled_from([0.0, 0.3]))
 @quick
-def test_one_column_stands_for_all_when_the_noise_is_spherical(seed, missing):
+def test_columns_treated_together_are_each_column_by_itself(seed, missing):
     Y, X = problem(seed, missing=missing)
     nearly = Gaussian(0.2 * (1 + 1e-13 * np.arange(3)))  # the same noise, but not known to be shared
-    fast, slow = (ivm_select(Y, X, KERNELS[0], noise, 6) for noise in (Gaussian(0.2), nearly))
-    assert_array_equal(fast.active, slow.active)
-    assert_allclose(fast.gains, slow.gains, rtol=1e-9)
-    assert_allclose(fast.log_evidence, slow.log_evidence, rtol=1e-8)
-    one, three = selection_map(fast, X, KERNELS[0], Gaussian(0.2)), selection_map(slow, X, KERNELS[0], nearly)
+    together, apart = (select_active_set(Y, X, KERNELS[0], noise, 6) for noise in (Gaussian(0.2), nearly))
+    assert_array_equal(together.active, apart.active)
+    assert_allclose(together.gains, apart.gains, rtol=1e-9)
+    assert_allclose(together.log_evidence, apart.log_evidence, rtol=1e-8)
+    one, three = (
+        selection_map(chosen, X, KERNELS[0], noise) for chosen, noise in ((together, Gaussian(0.2)), (apart, nearly))
+    )
     assert_allclose(one.weights, three.weights, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.identity
+@given(any_seed, any_kernel, st.sampled_from([0.0, 0.3, 0.7]))
+@quick
+def test_by_column_is_the_plain_selection_of_the_rows_that_each_column_has(seed, which, missing):
+    """Told which rows to take and in which order, `ivm_select` finds for each column alone what was found for all."""
+    Y, X = problem(seed, missing=missing)
+    kernel = KERNELS[which]
+    *_, chosen = select_by_column(Y, X, kernel, Gaussian(0.2), 7)
+    evidence = 0.0
+    for columns, L, M in zip(chosen.groups, chosen.L, chosen.M, strict=True):
+        for d in columns:
+            rows = chosen.active[~np.isnan(Y[chosen.active, d])]
+            posterior = IVMPosterior(np.zeros((12, 1)), kernel.diag(X), np.zeros((0, 12)), np.zeros((0, 0)))
+            for n in rows:
+                g, nu = Gaussian(0.2).derivatives(Y[n, d], posterior.mean[n], posterior.variance[n])
+                evidence += Gaussian(0.2).log_partition(Y[n, d], posterior.mean[n], posterior.variance[n])[0]
+                k = kernel(X)[:, n]
+                posterior = include(posterior, n, k, g, nu[0])
+            assert_allclose(L, posterior.L, rtol=1e-9, atol=1e-9)
+            assert_allclose(M, posterior.M, rtol=1e-9, atol=1e-9)
+    assert_allclose(chosen.log_evidence, evidence, rtol=1e-9)
+
+
+@pytest.mark.identity
+@given(any_seed, any_kernel, st.integers(1, 4))
+@quick
+def test_by_column_is_the_plain_selection_where_nothing_is_missing(seed, which, D):
+    Y, X = problem(seed, D=D)
+    *_, plain = ivm_select(Y, X, KERNELS[which], Gaussian(0.2), 7)
+    *_, by_column = select_by_column(Y, X, KERNELS[which], Gaussian(0.2), 7)
+    assert len(by_column.groups) == 1
+    assert_array_equal(plain.active, by_column.active)
+    for name in ("gains", "offers", "site_means", "precisions", "log_evidence"):
+        assert_allclose(getattr(by_column, name), getattr(plain, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    assert_allclose(by_column.M[0], plain.M, rtol=1e-9, atol=1e-12)
+    assert_allclose(by_column.L[0], plain.L, rtol=1e-9, atol=1e-12)
+
+
+def test_the_plain_selection_refuses_columns_that_differ_in_their_covariance():
+    Y, X = problem(0, missing=0.3)
+    with pytest.raises(ValueError, match=r"Y has gaps\. Use select_by_column"):
+        next(ivm_select(Y, X, KERNELS[0], Gaussian(0.2), 3))
+    with pytest.raises(ValueError, match=r"Probit\(bias=0\) is not the same for all columns"):
+        next(ivm_select(np.sign(np.nan_to_num(Y) + 0.1), X, KERNELS[0], Probit(0.0), 3))
+
+
+@pytest.mark.identity
+def test_columns_with_the_same_gaps_share_a_covariance():
+    Y, _ = problem(0, D=5)
+    Y[:4, [1, 3]] = np.nan
+    Y[:2, 4] = np.nan
+    assert [list(group) for group in column_groups(Y, Gaussian(0.2))] == [[0, 2], [1, 3], [4]]
+    assert [list(group) for group in column_groups(Y, Gaussian(np.full(5, 0.2)))] == [[0], [1], [2], [3], [4]]
 
 
 @pytest.mark.identity
 def test_with_spherical_noise_the_order_is_largest_variance_first_and_never_looks_at_the_data():
     Y, X = problem(3, N=15)
-    first = ivm_select(Y, X, KERNELS[0], Gaussian(0.1), 8).active
-    assert_array_equal(first, ivm_select(100 * Y[::-1], X, KERNELS[0], Gaussian(0.1), 8).active)
+    first = select_active_set(Y, X, KERNELS[0], Gaussian(0.1), 8).active
+    assert_array_equal(first, select_active_set(100 * Y[::-1], X, KERNELS[0], Gaussian(0.1), 8).active)
     for i in range(1, 8):
         _, variance = gp_posterior(KERNELS[0], X[first[:i]], Y[first[:i]], X, noise_variance=0.1)
         variance[first[:i]] = -1.0
@@ -173,8 +239,8 @@ def test_with_spherical_noise_the_order_is_largest_variance_first_and_never_look
 def test_the_noise_in_the_kernel_or_beside_it_gives_one_order_but_other_gains():
     Y, X = problem(4, N=15)
     smooth, white = split_white(KERNELS[-1])
-    beside = ivm_select(Y, X, smooth, Gaussian(white), 8)
-    inside = [ivm_select(Y, X, KERNELS[-1], Gaussian(v), 8) for v in (1e-4, 1e-6)]
+    beside = select_active_set(Y, X, smooth, Gaussian(white), 8)
+    inside = [select_active_set(Y, X, KERNELS[-1], Gaussian(v), 8) for v in (1e-4, 1e-6)]
     for one in inside:
         assert_array_equal(beside.active, one.active)
     rise = inside[1].gains - inside[0].gains  # err L11: -1/2 ln of a vanishing noise, D times
@@ -188,7 +254,7 @@ def test_selection_of_all_points_is_the_full_gaussian_process(seed, which):
     Y, X = problem(seed, N=14)
     kernel, s2 = KERNELS[which], 0.3
     smooth = split_white(kernel)[0] if which == 5 else kernel
-    mapping = selection_map(ivm_select(Y, X, smooth, Gaussian(s2), 14), X, smooth, Gaussian(s2))
+    mapping = selection_map(select_active_set(Y, X, smooth, Gaussian(s2), 14), X, smooth, Gaussian(s2))
     X_new = np.random.default_rng(seed).standard_normal((5, 2))
     mean, variance = latent_moments(mapping, X_new)
     full_mean, full_variance = gp_posterior(smooth, X, Y, X_new, noise_variance=s2)
@@ -201,7 +267,7 @@ def test_selection_of_all_points_is_the_full_gaussian_process(seed, which):
 def test_selection_of_all_points_is_assumed_density_filtering_in_that_order(name):
     kernel, noise = KERNELS[0], noises(3)[name]
     Y, X = data_for(name, 5, N=8)
-    chosen = ivm_select(Y, X, kernel, noise, 8)
+    chosen = select_active_set(Y, X, kernel, noise, 8)
     mapping = selection_map(chosen, X, kernel, noise)
     mean, variance = latent_moments(mapping, X)
     alone = {"each column": [Gaussian(v) for v in np.linspace(0.1, 0.5, 3)], "probit": [noise] * 3}.get(name)
@@ -214,7 +280,7 @@ def test_selection_of_all_points_is_assumed_density_filtering_in_that_order(name
 @pytest.mark.identity
 def test_the_evidence_collected_on_the_way_is_that_of_the_active_rows():
     Y, X = problem(6)
-    chosen = ivm_select(Y, X, KERNELS[0], Gaussian([0.2, 0.1, 0.4]), 5)
+    chosen = select_active_set(Y, X, KERNELS[0], Gaussian([0.2, 0.1, 0.4]), 5)
     K = KERNELS[0](X[chosen.active])
     expected = sum(
         multivariate_normal(cov=K + s2 * np.eye(5)).logpdf(Y[chosen.active, d]) for d, s2 in enumerate((0.2, 0.1, 0.4))
@@ -238,12 +304,12 @@ def test_entropy_reduction_of_gaussian_noise_is_half_the_log_of_one_plus_signal_
 def test_the_active_likelihood_is_the_brute_force_gaussian_and_chapter_5s(seed, which, D):
     Y, X = problem(seed, N=8, D=D)
     kernel = KERNELS[which] + White(0.1)
-    ours = active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel, "gaussian")
+    ours = active_log_likelihood(Sites(Y, np.zeros(8)), X, kernel, "gaussian")
     theirs = value_and_gradients(Y, X, kernel, "gaussian")
     for a, b in zip(ours, theirs, strict=True):
         assert_allclose(a, b, rtol=1e-8, atol=1e-9)
     assert_allclose(
-        active_log_likelihood(Sites(Y, np.zeros((8, 1))), X, kernel)[0],
+        active_log_likelihood(Sites(Y, np.zeros(8)), X, kernel)[0],
         multivariate_normal(cov=kernel(X)).logpdf(Y.T).sum(),
         rtol=1e-8,
     )
@@ -255,15 +321,35 @@ def test_the_active_likelihood_is_the_brute_force_gaussian_and_chapter_5s(seed, 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_gradient_of_the_active_likelihood_with_frozen_sites(name, missing, kernel):
     Y, X = data_for(name, 7, missing=missing)
-    chosen = ivm_select(Y, X, kernel, noises(3)[name], 6)
+    chosen = select_active_set(Y, X, kernel, noises(3)[name], 6)
     sites, start, moving = selection_sites(chosen), X[chosen.active], kernel.copy()
+    log_likelihood = active_log_likelihood if sites.variances.ndim == 1 else active_log_likelihood_by_column
 
     def objective(x):
         moving.theta = x[start.size :]
-        value, dX, dtheta = active_log_likelihood(sites, x[: start.size].reshape(start.shape), moving, "gaussian")
+        value, dX, dtheta = log_likelihood(sites, x[: start.size].reshape(start.shape), moving, "gaussian")
         return value, np.concatenate([dX.ravel(), dtheta])
 
     assert check_gradient(objective, np.concatenate([start.ravel(), kernel.theta])) < 1e-6
+
+
+@pytest.mark.identity
+@given(any_seed, st.sampled_from([0.0, 0.3, 0.8]))
+@quick
+def test_the_active_likelihood_by_column_is_the_plain_one_column_by_column(seed, missing):
+    Y, X = problem(seed, N=6, missing=missing)
+    rng, kernel = np.random.default_rng(seed), KERNELS[0] + White(0.1)
+    variances = np.where(np.isnan(Y), np.inf, rng.choice([0.1, 0.3], (1, 3)))  # columns may be alike
+    together = active_log_likelihood_by_column(Sites(np.nan_to_num(Y), variances), X, kernel)
+    value, dX, dtheta = 0.0, np.zeros_like(X), 0.0
+    for y, v in zip(Y.T, variances.T, strict=True):
+        rows = np.flatnonzero(np.isfinite(v))
+        if len(rows):
+            one = active_log_likelihood(Sites(y[rows, None], v[rows]), X[rows], kernel)
+            value, dtheta = value + one[0], dtheta + one[2]
+            dX[rows] += one[1]
+    for ours, expected in zip(together, (value, dX, dtheta), strict=True):
+        assert_allclose(ours, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.identity
@@ -272,7 +358,7 @@ def test_a_missing_entry_is_a_row_deleted_from_that_column_and_a_very_large_vari
     kernel = KERNELS[0] + White(0.1)
     variances = np.full((6, 3), 0.2)
     variances[2, 1] = np.inf
-    value = active_log_likelihood(Sites(np.where(np.isinf(variances), 0.0, Y), variances), X, kernel)[0]
+    value = active_log_likelihood_by_column(Sites(np.where(np.isinf(variances), 0.0, Y), variances), X, kernel)[0]
     K, keep = kernel(X) + 0.2 * np.eye(6), [0, 1, 3, 4, 5]
     expected = multivariate_normal(cov=K).logpdf(Y[:, [0, 2]].T).sum()
     expected += multivariate_normal(cov=K[np.ix_(keep, keep)]).logpdf(Y[keep, 1])
@@ -292,7 +378,7 @@ def test_equation_11_as_printed_charges_for_one_output_only():
 
 def test_climbing_can_hold_the_positions_and_never_loses():
     Y, X = problem(10)
-    kernel, sites = KERNELS[0] + White(0.1), Sites(Y, np.zeros((12, 1)))
+    kernel, sites = KERNELS[0] + White(0.1), Sites(Y, np.zeros(12))
     before = active_log_likelihood(sites, X, kernel)[0]
     for optimise_active in (True, False):
         X_new, fitted, n_evaluations = optimise_active_set(sites, X, kernel, None, optimise_active, max_iter=8)
@@ -307,7 +393,7 @@ def test_climbing_can_hold_the_positions_and_never_loses():
 def mapped(name, kernel, missing=0.0, seed=11, prior=None):
     Y, X = data_for(name, seed, missing=missing)
     noise = noises(3)[name]
-    return Y, X, selection_map(ivm_select(Y, X, kernel, noise, 6), X, kernel, noise, prior)
+    return Y, X, selection_map(select_active_set(Y, X, kernel, noise, 6), X, kernel, noise, prior)
 
 
 @pytest.mark.gradient
@@ -319,17 +405,41 @@ def test_gradient_of_an_inactive_points_log_likelihood(name, missing, kernel):
     for row in (0, 5):
 
         def objective(x, y=Y[row : row + 1]):
-            values, gradients = inactive_log_likelihood(mapping, y, x[None])
+            values, gradients = mapping.log_density(y, x[None])
             return values[0], gradients[0]
 
         assert check_gradient(objective, np.array([0.4, -0.7])) < 1e-6
 
 
 @pytest.mark.identity
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("name", ["spherical", "each column"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_log_likelihood_by_column_is_the_plain_one_column_by_column(name, missing, kernel):
+    Y, X, mapping = mapped(name, kernel, missing)
+    roots = np.broadcast_to(mapping.roots, (3, 6, 6))
+    together = inactive_log_likelihood_by_column(replace(mapping, roots=roots), Y, X + 0.1)
+    variances = np.broadcast_to(noises(3)[name].variance, 3)
+    alone = [
+        inactive_log_likelihood(
+            replace(mapping, roots=roots[[d]], weights=mapping.weights[:, [d]], noise=Gaussian(variances[d])),
+            Y[:, [d]],
+            X + 0.1,
+        )
+        for d in range(3)
+    ]
+    for ours, parts in zip(together, zip(*alone, strict=True), strict=True):
+        assert_allclose(ours, sum(parts), rtol=1e-9, atol=1e-9)
+    if name == "each column" or missing:
+        with pytest.raises(ValueError, match="too many values to unpack"):
+            inactive_log_likelihood(mapping, Y, X)  # one covariance for all outputs: never the first of several
+
+
+@pytest.mark.identity
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=repr)
 def test_with_gaussian_noise_it_is_chapter_5s_projection_onto_the_active_rows(kernel):
     Y, X, mapping = mapped("spherical", kernel)
-    chosen = ivm_select(Y, X, kernel, Gaussian(0.2), 6).active
+    chosen = select_active_set(Y, X, kernel, Gaussian(0.2), 6).active
     noisy = kernel + White(0.2)
     L, A, jitter = factorise(Y[chosen], noisy(X[chosen]))
     full = ProcessMap(noisy, X[chosen], L, A, jitter=jitter)
@@ -346,7 +456,7 @@ def test_an_inactive_points_log_likelihood_is_a_ratio_of_joint_likelihoods_with_
     kernel = RBF(1.2, 0.8) + White(0.25)
     model = sparse_model(kernel)
     f_kernel, noise = model.f_kernel, model.noise
-    chosen = ivm_select(Y, X, f_kernel, noise, 6)
+    chosen = select_active_set(Y, X, f_kernel, noise, 6)
     I, j = chosen.active, np.setdiff1d(np.arange(12), chosen.active)[0]
     value = inactive_log_likelihood(selection_map(chosen, X, f_kernel, noise), Y[[j]], X[[j]])[0][0]
     together, alone = kernel(X[[*I, j]]), kernel(X[I])
@@ -360,9 +470,9 @@ def test_an_inactive_points_log_likelihood_is_a_ratio_of_joint_likelihoods_with_
 def test_points_are_placed_at_once_as_each_would_be_alone(name):
     Y, X, mapping = mapped(name, KERNELS[0], missing=0.2, prior="gaussian")
     together, values = place_inactive(mapping, Y, X, 200, tolerance=1e-6)
-    before = inactive_log_likelihood(mapping, Y, X)[0] - 0.5 * np.sum(X**2, axis=1)
+    before = mapping.log_density(Y, X)[0] - 0.5 * np.sum(X**2, axis=1)
     assert np.all(values >= before - 1e-12)
-    ends, gradients = inactive_log_likelihood(mapping, Y, together)
+    ends, gradients = mapping.log_density(Y, together)
     assert_allclose(ends - 0.5 * np.sum(together**2, axis=1), values, rtol=1e-10)
     assert_allclose(gradients, together, atol=1e-5)  # the gradient of the prior is -x
     for n in (0, 4, 11):
@@ -384,16 +494,11 @@ def test_rows_in_small_blocks_are_the_rows_in_one(monkeypatch):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name, missing):
     Y, X, mapping = mapped(name, KERNELS[0], missing)
-    table = np.column_stack(
-        [inactive_log_likelihood(mapping, Y, np.tile(place, (12, 1)))[0] for place in mapping.centres]
-    )
+    table = np.column_stack([mapping.log_density(Y, np.tile(place, (12, 1)))[0] for place in mapping.centres])
     assert_allclose(log_likelihoods_at_active(mapping, Y), table, rtol=1e-7, atol=1e-8)
     for prior in ("gaussian", None):
         begin = likeliest_starts(replace(mapping, latent_prior=prior), Y, X)
-        own, best = (
-            inactive_log_likelihood(mapping, Y, Z)[0] - (0.5 * np.sum(Z**2, axis=1) if prior else 0.0)
-            for Z in (X, begin)
-        )
+        own, best = (mapping.log_density(Y, Z)[0] - (0.5 * np.sum(Z**2, axis=1) if prior else 0.0) for Z in (X, begin))
         penalty = 0.5 * np.sum(mapping.centres**2, axis=1) if prior else 0.0
         assert_allclose(best, np.maximum(own, (table - penalty).max(axis=1)), rtol=1e-7, atol=1e-8)
 
@@ -402,7 +507,7 @@ def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name
 def test_a_variance_for_each_row_is_used_where_rows_look_for_a_place():
     Y, X = problem(19)
     noise = Gaussian(np.linspace(0.1, 0.9, 12)[:, None])
-    mapping = selection_map(ivm_select(Y, X, KERNELS[0], noise, 6), X, KERNELS[0], noise)
+    mapping = selection_map(select_active_set(Y, X, KERNELS[0], noise, 6), X, KERNELS[0], noise)
     rows = np.array([7, 2])
     table = log_likelihoods_at_active(mapping, Y[rows], rows)
     expected = np.column_stack(
@@ -422,7 +527,7 @@ def test_the_map_adds_the_mean_and_explains_what_its_variance_lacks(name, missin
         assert one.shape == other.shape == (12, 3)
     assert_allclose(shifted.moments(X)[0], centred.moments(X)[0] + mean, rtol=1e-12)
     if name in ("spherical", "each column"):
-        assert_allclose(shifted.log_density(Y + mean, X)[0], inactive_log_likelihood(centred, Y, X)[0], rtol=1e-9)
+        assert_allclose(shifted.log_density(Y + mean, X)[0], centred.log_density(Y, X)[0], rtol=1e-9)
     k = centred.kernel(X, centred.centres)
     left = centred.kernel.diag(X)[:, None] - centred.explained(k, k)
     assert left.shape == (12, 1 if name == "spherical" and missing == 0.0 else 3)
@@ -444,7 +549,7 @@ def test_the_algorithm_moves_everybody_and_raises_the_objective():
     assert states[4].n_evaluations > states[1].n_evaluations > 0
     assert [state.stopped for state in states] == [""] * 4 + ["schedule"]
     last = states[-1]
-    again = ivm_select(Y, last.X, last.model.f_kernel, last.model.noise, 30)
+    again = select_active_set(Y, last.X, last.model.f_kernel, last.model.noise, 30)
     assert len(np.intersect1d(again.active, last.selection.active)) >= 15  # the rest has moved since
     assert_allclose(total_log_likelihood(Y, last.X, last.selection, last.map_), last.value, rtol=1e-10)
 
@@ -572,7 +677,7 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(name):
         after = (
             PerColumn([Probit(0.0), *before.models]) if name == "mixed" else Gaussian(np.append(0.7, before.variance))
         )
-    a, b = ivm_select(Y, X, kernel, before, 6), ivm_select(empty, X, kernel, after, 6)
+    a, b = select_active_set(Y, X, kernel, before, 6), select_active_set(empty, X, kernel, after, 6)
     assert_array_equal(a.active, b.active)
     assert_allclose(a.log_evidence, b.log_evidence, rtol=1e-9)
     moments = [latent_moments(selection_map(c, X, kernel, n), X + 0.1) for c, n in ((a, before), (b, after))]

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from gplvm_edu.datasets import binary_images, load_digits, remove_pixels
 from gplvm_edu.exercises import check
-from gplvm_edu.ivm import SparseGPLVM, ivm_select
+from gplvm_edu.ivm import SparseGPLVM, select_active_set
 from gplvm_edu.kernels import RBF, gp_log_marginal_likelihood, gp_posterior
 from gplvm_edu.noise import (
     Gaussian,
@@ -20,6 +20,7 @@ from gplvm_edu.noise import (
     PerColumn,
     Probit,
     adf_posterior,
+    cut_gradients,
     ep_evidence,
     ep_posterior,
     inverse_mills,
@@ -84,11 +85,11 @@ def test_partition_function_and_derivatives_are_those_of_quadrature_to_1e_8_also
     for z in (-40.0, -12.0, -3.0, -0.4, 0.0, 1.0, 5.0, 20.0, 40.0):
         for y in LABELS[k]:
             mean = z * spread
-            log_Z, g, nu = noise.evaluate(np.array(float(y)), np.array(mean), np.array(variance))
+            terms = noise.evaluate(np.array(float(y)), np.array(mean), np.array(variance))
             expected = quadrature(noise, y, mean, variance)
-            assert_allclose(log_Z, expected[0], rtol=1e-8, atol=1e-8)
-            assert_allclose(g, expected[1], rtol=1e-8, atol=1e-8)
-            assert_allclose(nu, expected[2], rtol=1e-8, atol=1e-8)
+            assert_allclose(terms.log_partition, expected[0], rtol=1e-8, atol=1e-8)
+            assert_allclose(terms.g, expected[1], rtol=1e-8, atol=1e-8)
+            assert_allclose(terms.nu, expected[2], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.identity
@@ -98,8 +99,9 @@ def test_nothing_overflows_at_forty_thousand_deviations_and_the_site_keeps_a_leg
         for noise, labels in zip(NOISES, LABELS, strict=True):
             for y in labels:
                 mean = np.array([-4e4, -400.0, -40.0, 0.0, 40.0, 400.0, 4e4])
-                log_Z, g, nu = noise.evaluate(np.full(7, float(y)), mean, np.full(7, variance))
-                assert np.isfinite(log_Z).all() and np.isfinite(g).all() and (nu >= 0).all()
+                terms = noise.evaluate(np.full(7, float(y)), mean, np.full(7, variance))
+                g, nu = terms.g, terms.nu
+                assert np.isfinite(terms.log_partition).all() and np.isfinite(g).all() and (nu >= 0).all()
                 m, beta = sites(g, nu, mean, np.full(7, variance))
                 assert np.isfinite(m).all() and np.isfinite(beta).all() and (beta >= 0).all()
                 assert (nu * variance < 1).all()
@@ -112,8 +114,8 @@ def test_g_and_nu_are_the_derivatives_of_the_log_partition_function(k, mean, var
     noise, y = NOISES[k], float(LABELS[k][which % len(LABELS[k])])
 
     def value_and_gradient(x):
-        log_Z, g, nu = noise.evaluate(y, x[0], x[1])
-        return float(log_Z), np.array([g, 0.5 * (g**2 - nu)])
+        terms = noise.evaluate(y, x[0], x[1])
+        return float(terms.log_partition), np.array([terms.g, 0.5 * (terms.g**2 - terms.nu)])
 
     assert check_gradient(value_and_gradient, np.array([mean, variance])) < 1e-7
 
@@ -300,6 +302,22 @@ def test_gradients_in_the_parameters_agree_with_differences(noise):
     assert check_gradient(value_and_gradient, noise.theta) < 1e-7
     learnt = noise.learn(Y, mean, variance)
     assert np.sum(learnt.log_partition(Y, mean, variance)) >= np.sum(noise.log_partition(Y, mean, variance))
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+def test_the_gradient_in_the_cuts_of_each_column_is_that_of_the_column_alone(seed, missing):
+    """Gaps and columns are a wrapper: `cut_gradients` of one complete column is the same."""
+    rng = np.random.default_rng(seed)
+    cuts = np.cumsum(rng.uniform(0.2, 1.0, (4, 3)), axis=1) - 1.0
+    Y = np.where(rng.random((9, 4)) < missing, NAN, rng.integers(4, size=(9, 4)))
+    mean, variance = rng.standard_normal((9, 4)), rng.uniform(0.1, 2.0, (9, 4))
+    together = Ordinal(cuts=cuts).theta_gradient(Y, mean, variance).reshape(4, 3)
+    for d, own in enumerate(cuts):
+        seen = ~np.isnan(Y[:, d])
+        in_cuts = cut_gradients(Y[seen, d].astype(int), own, mean[seen, d], variance[seen, d])
+        chain = np.tril(np.ones((3, 3))) * np.append(1.0, np.diff(own))  # how theta moves the cuts
+        assert_allclose(together[d], in_cuts @ chain, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.identity
@@ -689,7 +707,7 @@ def few_twos(n=40):
 def test_a_column_of_gaps_changes_nothing(noise):
     Y, X = few_twos()[:, 18:24], np.random.default_rng(0).standard_normal((40, 2))
     more = np.column_stack([Y, np.full(40, NAN)])
-    without, with_gaps = (ivm_select(data, X, RBF(), noise, 12) for data in (Y, more))
+    without, with_gaps = (select_active_set(data, X, RBF(), noise, 12) for data in (Y, more))
     assert np.array_equal(without.active, with_gaps.active)
     assert_allclose(with_gaps.site_means[:, :-1], without.site_means, atol=1e-9)
     assert_allclose(with_gaps.precisions[:, -1], 0.0, atol=0)

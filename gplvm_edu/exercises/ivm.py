@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import multivariate_normal
 
-from ..ivm import inactive_log_likelihood, ivm_select, select_steps, selection_map
+from ..ivm import inactive_log_likelihood, select_active_set, selection_map
 from ..kernels import RBF, Bias, White
 from ..noise import Gaussian
 from . import checker, close
@@ -57,7 +57,7 @@ def selection_from_scratch(function):
     """function(K, noise_variance, n_active): indices in the order of their choice, from the whole matrix K."""
     for seed, d in ((2, 4), (3, 6)):
         Y, X, kernel = _problem(seed)
-        expected = ivm_select(Y, X, kernel, Gaussian(0.1), d).active
+        expected = select_active_set(Y, X, kernel, Gaussian(0.1), d).active
         value = np.asarray(function(kernel(X), 0.1, d))
         if value.shape != (d,):
             return f"{d} indices are wanted, yours has the shape {value.shape}."
@@ -100,7 +100,7 @@ def the_printed_likelihood(answer):
 def chain_rule_of_the_evidence(function):
     """function(Y, X, kernel, noise_variance, order): ln p(Y_I) as a sum over inclusions, without any determinant."""
     Y, X, kernel = _problem(5)
-    order = [choice.index for choice in select_steps(Y, X, kernel, Gaussian(0.2), 5)]
+    order = select_active_set(Y, X, kernel, Gaussian(0.2), 5).active
     expected = multivariate_normal(cov=kernel(X[order]) + 0.2 * np.eye(5)).logpdf(Y[order].T).sum()
     value = float(function(Y, X, kernel, 0.2, order))
     if close(value, expected):
@@ -118,7 +118,7 @@ def a_better_home(function):
     X = np.linspace(-2, 2, 40)[:, None]
     Y = np.column_stack([np.sin(2 * X[:, 0]), np.cos(2 * X[:, 0]), X[:, 0]]) + 0.05 * rng.standard_normal((40, 3))
     kernel, noise = RBF(1.0, 2.0), Gaussian(0.01)
-    active = selection_map(ivm_select(Y, X, kernel, noise, 15), X, kernel, noise)
+    active = selection_map(select_active_set(Y, X, kernel, noise, 15), X, kernel, noise)
     wrong = rng.permutation(X)
     answer = np.asarray(function(active, Y, wrong.copy()), float)
     before, after, best = (inactive_log_likelihood(active, Y, Z)[0] for Z in (wrong, answer, X))

@@ -1,12 +1,14 @@
 """The sparse GP-LVM by the informative vector machine (chapter 7).
 
-`selection` chooses the active set, `active` holds its likelihood, `active_map` what it says about every other point,
-`algorithm` the loop over both, `estimator` the class.
+`selection` chooses the active set, `active` holds its likelihood, `active_map` what it says about every other row,
+`inactive` where those rows go, `algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
 """
 
+from . import fast
 from .active import (
     Sites,
     active_log_likelihood,
+    active_log_likelihood_by_column,
     observed_sites,
     optimise_active_set,
     printed_active_log_likelihood,
@@ -15,19 +17,28 @@ from .active import (
 from .active_map import (
     ActiveMap,
     inactive_log_likelihood,
+    inactive_log_likelihood_by_column,
     latent_moments,
-    likeliest_starts,
     log_likelihoods_at_active,
-    place_inactive,
     selection_map,
 )
 from .algorithm import SparseOptions, SparseState, outer_step, sparse_iterates, sparse_model, total_log_likelihood
 from .estimator import SparseGPLVM
-from .selection import Choice, IVMPosterior, Selection, entropy_reductions, include, ivm_select, select_steps
+from .fast import select_active_set
+from .inactive import likeliest_starts, place_inactive
+from .selection import (
+    IVMPosterior,
+    Selection,
+    column_groups,
+    entropy_reductions,
+    include,
+    ivm_select,
+    one_covariance,
+    select_by_column,
+)
 
 __all__ = [
     "ActiveMap",
-    "Choice",
     "IVMPosterior",
     "Selection",
     "Sites",
@@ -35,19 +46,25 @@ __all__ = [
     "SparseOptions",
     "SparseState",
     "active_log_likelihood",
+    "active_log_likelihood_by_column",
+    "column_groups",
     "entropy_reductions",
+    "fast",
     "inactive_log_likelihood",
+    "inactive_log_likelihood_by_column",
     "include",
     "ivm_select",
     "latent_moments",
     "likeliest_starts",
     "log_likelihoods_at_active",
     "observed_sites",
+    "one_covariance",
     "optimise_active_set",
     "outer_step",
     "place_inactive",
     "printed_active_log_likelihood",
-    "select_steps",
+    "select_active_set",
+    "select_by_column",
     "selection_map",
     "selection_sites",
     "sparse_iterates",

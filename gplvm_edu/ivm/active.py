@@ -6,14 +6,14 @@ import numpy as np
 
 from ..gplvm import factorise, kernel_matrix_gradient, log_likelihood
 from ..kernels import Kernel
-from ..linalg import unit_gaussian_log_density
+from ..linalg import log_determinant, unit_gaussian_log_density
 from ..optimise import minimise
 
 
 class Sites(NamedTuple):
-    """Gaussian observations that stand for the active rows: means (d, D) and variances (d, G).
+    """Gaussian observations that stand for the active rows: means (d, D) and variances.
 
-    G is 1 when all columns share the variances, and D otherwise; an infinite variance marks a missing entry.
+    The variances are (d,) where all columns share them; otherwise (d, D), infinite where the entry is missing.
     """
 
     means: np.ndarray
@@ -21,29 +21,31 @@ class Sites(NamedTuple):
 
 
 def selection_sites(selection) -> Sites:
-    """The sites of a selection with their variances, one column of variances when all columns agree, (7.12)."""
-    G = len(selection.L)
+    """The sites of a selection with their variances 1 / beta, equation (7.12)."""
+    if selection.groups is None:
+        return Sites(selection.site_means, 1.0 / selection.precisions[:, 0])
     with np.errstate(divide="ignore"):
-        return Sites(selection.site_means, 1.0 / selection.precisions[:, :G])  # (7.12)
+        return Sites(selection.site_means, 1.0 / selection.precisions)
 
 
 def observed_sites(Y, jitter=0.0) -> Sites:
-    """The data as their own sites, for a kernel that holds the noise: variance 0, infinite where missing; (7.12)."""
+    """The data as their own sites, for a kernel that holds the noise: variance 0, infinite where missing."""
     missing = np.isnan(Y)
     if not missing.any():
-        return Sites(Y, np.full((len(Y), 1), jitter))
-    return Sites(np.where(missing, 0.0, Y), np.where(missing, np.inf, jitter))  # (7.12)
+        return Sites(Y, np.full(len(Y), jitter))
+    return Sites(np.where(missing, 0.0, Y), np.where(missing, np.inf, jitter))
 
 
 def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
     r"""Log likelihood of the active rows, with gradients in their positions and in the kernel's parameters.
 
-    .. math:: \sum_d \ln N(m_d \mid 0,\ K_{II} + B_d^{-1}) \; \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
+    .. math:: \sum_d \ln N(m_d \mid 0,\ K_{II} + B^{-1}) \; \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
 
     Parameters
     ----------
     sites : Sites
-        The data themselves and variances of 0 when the noise is a `White` part of the kernel.
+        Variances (d,), the same for all columns; the data themselves and variances of 0 when the noise is a `White`
+        part of the kernel.
     X : ndarray (d, q)
         Positions of the active rows.
     kernel : Kernel
@@ -57,32 +59,72 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, n
 
     Notes
     -----
-    Costs O(d^3) for each distinct covariance. Chapter 7, equations (7.11) to (7.13); Lawrence (2005), equation (11),
-    whose printed form lacks the powers D and d.
+    Costs O(d^3). Chapter 7, equations (7.11) to (7.13); Lawrence (2005), equation (11), whose printed form lacks the
+    powers D and d.
 
     Examples
     --------
     >>> from gplvm_edu.kernels import RBF, White
-    >>> two = Sites(np.array([[1.0], [-1.0]]), np.zeros((2, 1)))
+    >>> two = Sites(np.array([[1.0], [-1.0]]), np.zeros(2))
     >>> value, dX, _ = active_log_likelihood(two, np.array([[0.5], [-0.5]]), RBF() + White(0.1))
     >>> round(value, 4), dX.ravel().round(4)                                     # chapter 5's, on these two rows
     (-3.7784, array([ 2.0539, -2.0539]))
     """
+    m, C = sites.means, kernel(X) + np.diag(sites.variances)  # (7.12)
+    factor = factorise(m, C)
+    value = log_likelihood(m, C, factor)  # (7.11)
+    in_K = kernel_matrix_gradient(factor)  # (7.13)
+    dX, dtheta = kernel.gradients(in_K, X)
+    return _with_prior(value, dX, dtheta, X, latent_prior)
+
+
+def active_log_likelihood_by_column(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
+    """`active_log_likelihood` where columns differ in their variances: the sum over groups of columns that are alike.
+
+    Parameters
+    ----------
+    sites : Sites
+        Variances (d, D), infinite where an entry is missing: the row does not exist for that column.
+    X, kernel, latent_prior : as in `active_log_likelihood`
+
+    Notes
+    -----
+    Costs O(d^3) for each group; the kernel matrix is computed once. Chapter 7, equations (7.11) to (7.13); chapter 8,
+    equation (8.28).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF, White
+    >>> X, missing = np.array([[0.5], [-0.5]]), np.array([[0.0, 0.0], [0.0, np.inf]])
+    >>> one_and_a_half = Sites(np.array([[1.0, 1.0], [-1.0, 0.0]]), missing)
+    >>> round(active_log_likelihood_by_column(one_and_a_half, X, RBF() + White(0.1))[0], 4)
+    -5.1996
+    """
     K, value = kernel(X), 0.0
     in_K = np.zeros_like(K)
-    for m, variances in _columns(sites):
-        rows = np.flatnonzero(np.isfinite(variances))  # a missing entry: no row, no column
-        if len(rows) == 0:
-            continue
-        block = np.ix_(rows, rows)
-        C = K[block] + np.diag(variances[rows])  # (7.12)
-        factor = factorise(m[rows], C)
-        value += log_likelihood(m[rows], C, factor)  # (7.11)
+    for columns, rows in _alike(sites.variances):
+        block, m = np.ix_(rows, rows), sites.means[np.ix_(rows, columns)]
+        C = K[block] + np.diag(sites.variances[rows, columns[0]])  # (7.12)
+        factor = factorise(m, C)
+        value += log_likelihood(m, C, factor)  # (7.11)
         in_K[block] += kernel_matrix_gradient(factor)  # (7.13)
     dX, dtheta = kernel.gradients(in_K, X)
+    return _with_prior(value, dX, dtheta, X, latent_prior)
+
+
+def _alike(variances):
+    """Columns with the same variances, and the rows that they have: pairs of index arrays."""
+    _, first, group = np.unique(variances, axis=1, return_index=True, return_inverse=True)
+    for number in np.argsort(first):
+        rows = np.flatnonzero(np.isfinite(variances[:, first[number]]))
+        if len(rows):
+            yield np.flatnonzero(group.ravel() == number), rows
+
+
+def _with_prior(value, dX, dtheta, X, latent_prior):
+    """Value and gradients, with the Gaussian prior of the positions if there is one."""
     if latent_prior == "gaussian":
-        value += unit_gaussian_log_density(X)
-        dX = dX - X
+        value, dX = value + unit_gaussian_log_density(X), dX - X
     return float(value), dX, dtheta
 
 
@@ -100,11 +142,8 @@ def printed_active_log_likelihood(Y, K) -> float:
     >>> round(printed_active_log_likelihood(np.zeros((2, 3)), 4.0 * np.eye(2)), 4)
     -4.1431
     """
-    d, D = Y.shape
-    factor = factorise(Y, K)
-    constants = 0.5 * D * (d - 1) * np.log(2 * np.pi)
-    spared = (D - 1) * np.sum(np.log(np.diag(factor.L)))
-    return float(log_likelihood(Y, K, factor) + constants + spared)  # (7.14)
+    D, factor = Y.shape[1], factorise(Y, K)
+    return float(-0.5 * (D * np.log(2 * np.pi) + log_determinant(factor.L) + np.sum(factor.A * Y)))  # (7.14)
 
 
 def optimise_active_set(
@@ -133,34 +172,27 @@ def optimise_active_set(
 
     Notes
     -----
-    Chapter 7, equations (7.11) and (7.13).
+    Chapter 7, equations (7.11) to (7.13).
 
     Examples
     --------
     >>> from gplvm_edu.kernels import RBF, White
-    >>> two = Sites(np.array([[1.0], [-1.0]]), np.zeros((2, 1)))
+    >>> two = Sites(np.array([[1.0], [-1.0]]), np.zeros(2))
     >>> X, kernel, _ = optimise_active_set(two, np.array([[0.5], [-0.5]]), RBF() + White(0.1), max_iter=3)
     >>> bool(X[0, 0] > 0.5)                                                      # apart is better
     True
     """
     kernel, n = kernel.copy(), X.size if optimise_active else 0
     unit = np.maximum(kernel.parameters, 1.0)  # a step of one in theta is small for a parameter of ten
+    log_likelihood_of = active_log_likelihood if sites.variances.ndim == 1 else active_log_likelihood_by_column
 
     def value_and_gradient(x):
         kernel.theta = unit * x[n:]
         positions = x[:n].reshape(X.shape) if optimise_active else X
-        value, dX, dtheta = active_log_likelihood(sites, positions, kernel, latent_prior)
-        return -value, -np.concatenate([dX.ravel()[:n], unit * dtheta])  # (7.13)
+        value, dX, dtheta = log_likelihood_of(sites, positions, kernel, latent_prior)
+        return -value, -np.concatenate([dX.ravel()[:n], unit * dtheta])
 
     start = np.concatenate([X.ravel()[:n], kernel.theta / unit])
     *_, last = minimise(value_and_gradient, start, method, max_iter)
     kernel.theta = unit * last.x[n:]
     return last.x[:n].reshape(X.shape) if optimise_active else X.copy(), kernel, last.n_evaluations
-
-
-def _columns(sites):
-    """Pairs of site means (d, columns) and variances (d,) that share one covariance."""
-    m, variances = sites
-    if variances.shape[1] == 1:
-        return [(m, variances[:, 0])]
-    return [(m[:, [c]], variances[:, c]) for c in range(m.shape[1])]

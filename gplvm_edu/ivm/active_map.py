@@ -1,4 +1,4 @@
-"""The map that an active set defines, and what it says about every other row: prediction, log density, positions.
+"""The map that an active set defines, and what it says about every other row: prediction and log density.
 
 Y is centred in the functions of the derivation; the methods of `ActiveMap` take and give data in their own units.
 """
@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ..kernels import Kernel
-from ..linalg import squared_distances
-from ..maps import COARSE, KernelMap, maximise_rows
+from ..maps import KernelMap
 from ..noise import Gaussian, Noise
 
 
@@ -65,9 +64,13 @@ class ActiveMap(KernelMap):
         """R'R c for each row, (G, M, d)."""
         return halves @ self.roots
 
-    def log_density(self, Y, X) -> tuple[np.ndarray, np.ndarray]:
-        """Log density of rows (M,) and gradients in X (M, q), equations (7.17) to (7.19); NaN is a gap."""
-        return inactive_log_likelihood(self, Y - self.mean, X)
+    def log_density(self, Y, X, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Log density of rows (M,) and gradients in X (M, q), equations (7.17) to (7.19); NaN is a gap.
+
+        `rows` says which rows of the training data these are, for noise that differs from row to row.
+        """
+        log_likelihood = inactive_log_likelihood if len(self.roots) == 1 else inactive_log_likelihood_by_column
+        return log_likelihood(self, Y - self.mean, X, rows)
 
     def expectation(self, mean, variance) -> np.ndarray:
         """The expected observation, in the terms of the noise model: a probability for `Probit`."""
@@ -102,21 +105,37 @@ def selection_map(selection, X, kernel, noise, latent_prior=None) -> ActiveMap:
 
     Examples
     --------
-    >>> from gplvm_edu.ivm import ivm_select
+    >>> from gplvm_edu.ivm import select_active_set
     >>> from gplvm_edu.kernels import RBF
     >>> from gplvm_edu.noise import Gaussian
     >>> Y, X = np.array([[2.0], [0.0]]), np.array([[0.0], [9.0]])
-    >>> chosen = ivm_select(Y, X, RBF(), Gaussian(1.0), 1)
+    >>> chosen = select_active_set(Y, X, RBF(), Gaussian(1.0), 1)
     >>> selection_map(chosen, X, RBF(), Gaussian(1.0)).weights                      # 2 / (1 + 1)
     array([[1.]])
     """
-    G, d, _ = selection.L.shape
-    R = np.stack([linalg.solve_triangular(L, np.eye(d), lower=True) for L in selection.L])
-    R *= (selection.precisions[:, :G].T > 0)[:, :, None]  # what was not seen says nothing
-    m = selection.site_means.T[:, :, None] if G > 1 else selection.site_means[None]  # (G, d, D / G)
-    A = R.transpose(0, 2, 1) @ (R @ m)  # (7.15)
-    A = A[:, :, 0].T if G > 1 else A[0]  # (d, D)
+    if selection.groups is None:
+        R, A = _root_and_weights(selection.L, selection.site_means)
+        R = R[None]
+    else:
+        R, A = _by_column(selection)
     return ActiveMap(kernel, noise, X[selection.active], R, A, latent_prior=latent_prior)
+
+
+def _root_and_weights(L, m):
+    """R = L^-1, (d, d), and A = (K_II + B^-1)^-1 m, (d, D)."""
+    R = linalg.solve_triangular(L, np.eye(len(L)), lower=True)
+    return R, R.T @ (R @ m)
+
+
+def _by_column(selection):
+    """Roots (D, d, d) and weights (d, D) of a covariance for each group of columns; 0 in the rows that it has not."""
+    d, D = selection.site_means.shape
+    R, A = np.zeros((D, d, d)), np.zeros((d, D))
+    for columns, L in zip(selection.groups, selection.L, strict=True):
+        rows = np.flatnonzero(selection.precisions[:, columns[0]] > 0)
+        some = np.ix_(rows, columns)
+        R[np.ix_(columns, rows, rows)], A[some] = _root_and_weights(L, selection.site_means[some])
+    return R, A
 
 
 def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
@@ -149,17 +168,18 @@ def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
     (array([1., 0.]), array([0.5, 1. ]))
     """
     found = active.predict(X_new)
-    return found.mean, found.variance  # (7.15), (7.16)
+    return found.mean, found.variance
 
 
 def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
     r"""Log density of each row of Y_new at its row of X_new given the active set, with the gradient in X_new.
 
-    .. math:: \ell_j(x) = \sum_{d} \ln Z\big(y_{jd};\ \bar f_d(x), \varsigma_d(x)\big)
+    .. math:: \ell_j(x) = \sum_{d} \ln Z\big(y_{jd};\ \bar f_d(x), \varsigma(x)\big)
 
     Parameters
     ----------
     active : ActiveMap
+        With one covariance for all outputs; `inactive_log_likelihood_by_column` for others.
     Y_new : ndarray (M, D)
         NaN contributes nothing.
     X_new : ndarray (M, q)
@@ -173,8 +193,8 @@ def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.
 
     Notes
     -----
-    Costs O(M d (d + D)) where outputs share a covariance, O(M d^2 D) otherwise; rows are independent of one another.
-    Chapter 7, equations (7.17) to (7.19); Lawrence (2005), equations (12) and (19).
+    Costs O(M d (d + D)); rows are independent of one another. Chapter 7, equations (7.15) to (7.19); Lawrence (2005),
+    equations (12) and (19).
 
     Examples
     --------
@@ -185,24 +205,47 @@ def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.
     >>> value.round(4), abs(gradient)                            # ln N(1 | 1, 1.5), the best that can be
     (array([-1.1217]), array([[0.]]))
     """
-    kernel, A, found = active.kernel, active.weights, active.predict(X_new)  # (7.15), (7.16)
-    terms = active.noise.rows(rows).evaluate(Y_new, found.mean, found.variance)
+    kernel, A, (R,) = active.kernel, active.weights, active.roots  # A = C^-1 Y_I, and one R = L^-1 for all outputs
+    k = kernel(X_new, active.centres)  # (M, d)
+    V = k @ R.T  # L^-1 k for each row
+    mean = k @ A  # (7.15)  (M, D)
+    variance = np.maximum(kernel.diag(X_new) - np.sum(V**2, axis=1), 0.0)  # (7.16)  (M,)
+    terms = active.noise.rows(rows).evaluate(Y_new, mean, variance[:, None])  # ln Z, g, nu: each (M, D)
     values = np.sum(terms.log_partition, axis=1)  # (7.17)
-    in_variance = active.by_group(0.5 * (terms.g**2 - terms.nu), len(found.halves))  # (7.18)  (M, G)
-    told = active.wholes(found.halves)  # (K_II + B^-1)^-1 k  (G, M, d)
-    in_k = terms.g @ A.T - 2.0 * np.sum(in_variance.T[:, :, None] * told, axis=0)  # (7.19)  (M, d)
-    return values, kernel.gradients(in_k, X_new, active.centres)[0] + kernel.diag_gradients(
-        in_variance.sum(axis=1), X_new
-    )[0]
+    in_variance = np.sum(0.5 * (terms.g**2 - terms.nu), axis=1)  # (7.18)  (M,)
+    in_k = terms.g @ A.T - 2.0 * in_variance[:, None] * (V @ R)  # (7.19)  (M, d)
+    gradients = kernel.gradients(in_k, X_new, active.centres)[0] + kernel.diag_gradients(in_variance, X_new)[0]
+    return values, gradients
 
 
-def log_likelihoods_at_active(active, Y_new, rows=slice(None)) -> np.ndarray:
-    """Log likelihood (M, d) of each row of Y_new at the position of each active row, by (7.17).
+def inactive_log_likelihood_by_column(active, Y_new, X_new, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    """`inactive_log_likelihood` with a covariance for each output: the same lines with one axis more.
+
+    Parameters
+    ----------
+    active, Y_new, X_new, rows : as in `inactive_log_likelihood`
 
     Notes
     -----
-    Costs O(M d D). The d predictions are made once; with spherical noise the misfits of all pairs are one product.
-    Chapter 7, equation (7.17).
+    Costs O(M d^2 D). All outputs share the kernel values k, so that this is not a loop over columns. Chapter 7,
+    equations (7.15) to (7.19); chapter 8, equation (8.29).
+    """
+    kernel, A, found = active.kernel, active.weights, active.predict(X_new)
+    terms = active.noise.rows(rows).evaluate(Y_new, found.mean, found.variance)
+    values = np.sum(terms.log_partition, axis=1)  # (7.17)
+    in_variance = 0.5 * (terms.g**2 - terms.nu)  # (7.18)  (M, D)
+    told = active.wholes(found.halves)  # (K_II + B^-1)^-1 k  (D, M, d)
+    in_k = terms.g @ A.T - 2.0 * np.sum(in_variance.T[:, :, None] * told, axis=0)  # (7.19)  (M, d)
+    along = kernel.diag_gradients(in_variance.sum(axis=1), X_new)[0]
+    return values, kernel.gradients(in_k, X_new, active.centres)[0] + along
+
+
+def log_likelihoods_at_active(active, Y_new, rows=slice(None)) -> np.ndarray:
+    """Log likelihood (M, d) of each row of Y_new at the position of each active row, equation (7.17).
+
+    Notes
+    -----
+    Costs O(M d D); the d predictions are made once. Chapter 7, equation (7.17).
 
     Examples
     --------
@@ -214,64 +257,6 @@ def log_likelihoods_at_active(active, Y_new, rows=slice(None)) -> np.ndarray:
            [-1.455 ]])
     """
     mean, variance = latent_moments(active, active.centres)  # (d, D), (d, G)
-    noise, D = active.noise.rows(rows), Y_new.shape[1]
-    if noise.shared and not np.isnan(Y_new).any():
-        total = variance[:, 0] + noise.variance  # (d,), or (M, d)
-        misfit = squared_distances(Y_new - noise.offset, mean)
-        return -0.5 * (D * np.log(2 * np.pi * total) + misfit / total)  # (7.17)
-    return np.stack(
-        [noise.log_partition(Y_new, f, v).sum(axis=1) for f, v in zip(mean, variance, strict=True)], axis=1
-    )  # (7.17)
-
-
-def likeliest_starts(active, Y, X, rows=slice(None)) -> np.ndarray:
-    r"""Where the search of each row begins, (M, q): its own position, or that of an active row where it is likelier.
-
-    .. math:: x_j \leftarrow \arg\max_{x \in \{x_j\} \cup X_I} \ell_j(x)
-
-    Parameters
-    ----------
-    active : ActiveMap
-        Its latent prior counts.
-    Y, X : ndarray (M, D), (M, q)
-        Inactive rows and where they are.
-    rows : index
-        Which rows of the training data these are.
-
-    Notes
-    -----
-    Costs O(M d D). Chapter 7, equations (7.17) and (7.23).
-
-    Examples
-    --------
-    >>> from gplvm_edu.ivm import ivm_select
-    >>> from gplvm_edu.kernels import RBF
-    >>> from gplvm_edu.noise import Gaussian
-    >>> Y, X = np.array([[-1.0], [1.0], [0.9]]), np.array([[-2.0], [2.0], [-2.1]])       # the third is far from home
-    >>> chosen = ivm_select(Y[:2], X[:2], RBF(), Gaussian(0.1), 2)
-    >>> likeliest_starts(selection_map(chosen, X[:2], RBF(), Gaussian(0.1)), Y[2:], X[2:])
-    array([[2.]])
-    """
-    own, _ = inactive_log_likelihood(active, Y, X, rows)  # (7.17)
-    there = log_likelihoods_at_active(active, Y, rows)  # (M, d)
-    if active.latent_prior == "gaussian":
-        own, there = own - 0.5 * np.sum(X**2, axis=1), there - 0.5 * np.sum(active.centres**2, axis=1)
-    best = np.argmax(there, axis=1)
-    better = there[np.arange(len(Y)), best] > own
-    return np.where(better[:, None], active.centres[best], X)  # (7.23)
-
-
-def place_inactive(active, Y, X, max_iter=20, rows=None, tolerance=COARSE) -> tuple[np.ndarray, np.ndarray]:
-    """Move every row of X to a nearby maximum of its own log likelihood (plus prior): new X, and the values there.
-
-    Notes
-    -----
-    One vectorised problem of O(M d (d + D)) an iteration, no loop over points: `maps.maximise_rows`, told which rows of
-    the training data these are. Chapter 7, equation (7.17).
-    """
-    rows = np.arange(len(Y)) if rows is None else rows
-
-    def log_density(some, positions):
-        return inactive_log_likelihood(active, Y[some], positions, rows[some])  # (7.17)
-
-    return maximise_rows(active, Y, X, max_iter, tolerance, log_density)
+    noise = active.noise.rows(rows)
+    columns = [np.sum(noise.log_partition(Y_new, f, v), axis=1) for f, v in zip(mean, variance, strict=True)]  # (7.17)
+    return np.column_stack(columns)

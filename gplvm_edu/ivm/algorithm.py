@@ -9,8 +9,10 @@ from ..kernels import Kernel, split_white
 from ..linalg import unit_gaussian_log_density
 from ..noise import Gaussian, Noise
 from .active import Sites, observed_sites, optimise_active_set, selection_sites
-from .active_map import ActiveMap, inactive_log_likelihood, likeliest_starts, place_inactive, selection_map
-from .selection import Selection, ivm_select
+from .active_map import ActiveMap, selection_map
+from .fast import select_active_set
+from .inactive import likeliest_starts, place_inactive
+from .selection import Selection
 
 
 class SparseModel(NamedTuple):
@@ -104,7 +106,7 @@ def outer_step(Y, X, model, options) -> SparseState:
     ((3, 2), 2)
     """
     X = X.copy()
-    first = ivm_select(Y, X, model.f_kernel, model.noise, options.n_active)  # line 3 of the algorithm
+    first = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # line 3 of the algorithm
     I = first.active
     X[I], kernel, n_evaluations = optimise_active_set(
         model.active_sites(Y, first),
@@ -116,7 +118,7 @@ def outer_step(Y, X, model, options) -> SparseState:
         options.n_steps,
     )
     model = model.with_kernel(kernel)
-    selection = ivm_select(Y, X, model.f_kernel, model.noise, options.n_active)  # select again: all have moved
+    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # select again: all have moved
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)
     if len(rest):
@@ -144,7 +146,7 @@ def total_log_likelihood(Y, X, selection, active) -> float:
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)
     value = selection.log_evidence
     if len(rest):
-        value += inactive_log_likelihood(active, Y[rest], X[rest], rest)[0].sum()  # (7.21)
+        value += active.log_density(Y[rest], X[rest], rest)[0].sum()  # (7.21)
     if active.latent_prior == "gaussian":
         value += unit_gaussian_log_density(X)
     return float(value)
@@ -175,7 +177,7 @@ def sparse_iterates(Y, X, model, options, max_iter=15) -> Iterator[SparseState]:
     (3, True, 'schedule')
     """
     model = model.with_kernel(model.kernel.copy())
-    selection = ivm_select(Y, X, model.f_kernel, model.noise, options.n_active)
+    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     state = SparseState(X, model, selection, active, total_log_likelihood(Y, X, selection, active), 0)
     for _ in range(max_iter):

@@ -1,48 +1,47 @@
-"""The informative vector machine's choice: one point after another, each the one that tells most.
+"""The informative vector machine's choice: one row after another, each the one that tells most.
 
-The posterior is kept for all N points at once. Including a point changes it by a rank-one update, whose only
-expensive part is one column of the current posterior covariance; no N x N matrix is ever formed.
+The posterior is kept for all N rows at once. Including a row changes it by a rank-one update, whose only expensive part
+is one column of the current posterior covariance; no N x N matrix is ever formed.
+
+`ivm_select` is the case of chapter 7: one covariance serves all columns. `select_by_column` runs the same `include`
+where columns differ in their covariance. Both yield a `Selection` after each inclusion; `fast.select_active_set`
+returns the last one without the others.
 """
 
-from collections.abc import Generator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
-from ..linalg import log_determinant
-from ..noise import Gaussian, sites
+from ..linalg import gap_patterns, has_gaps
+from ..noise import sites
 
 
 class IVMPosterior(NamedTuple):
-    """What is known of f after i inclusions, for G groups of columns that share a covariance; changed in place.
-
-    G is 1 when one covariance serves all columns, and D otherwise.
-    """
+    """What is known of f after i inclusions, for columns that share a covariance: Sigma = K - M'M."""
 
     mean: np.ndarray  # (N, D)
-    variance: np.ndarray  # (N, G)
-    M: np.ndarray  # (G, d, N), rows i and later still empty
-    L: np.ndarray  # (G, d, d)
-
-
-class Choice(NamedTuple):
-    """One inclusion: the row that was taken, and the entropy reductions (N,) that every row offered before it."""
-
-    index: int  # type: ignore[assignment]  # tuple has a method of that name, which nobody needs here
-    gains: np.ndarray
+    variance: np.ndarray  # (N,), the diagonal of Sigma
+    M: np.ndarray  # (i, N) = L^-1 K_{I,:}
+    L: np.ndarray  # (i, i), L L' = K_II + B^-1
 
 
 class Selection(NamedTuple):
-    """The active set in the order in which it was chosen, with its sites and its triangular matrices."""
+    """The active set after i inclusions, in the order of choice, with its sites and its triangular matrices.
 
-    active: np.ndarray  # (d,) row numbers
-    gains: np.ndarray  # (d,) nats, each at the moment of its inclusion
-    site_means: np.ndarray  # (d, D)
-    precisions: np.ndarray  # (d, D) beta; 0 where the entry is missing
-    M: np.ndarray  # (G, d, N) = L^-1 K_{I,:}
-    L: np.ndarray  # (G, d, d), L L' = K_II + B^-1
-    log_evidence: float  # ln p(Y_I), as the sum of what each inclusion found: (7.10)
+    Where columns differ in their covariance, M and L are tuples with one matrix for each of the `groups`, without the
+    rows that were not observed there: (j, N) and (j, j) with j <= i.
+    """
+
+    active: np.ndarray  # (i,) row numbers
+    gains: np.ndarray  # (i,) nats, each at the moment of its inclusion
+    offers: np.ndarray  # (N,) what every row offered before the last inclusion; -inf where active already
+    site_means: np.ndarray  # (i, D)
+    precisions: np.ndarray  # (i, D) beta; 0 where the entry is missing
+    M: Any  # (i, N), or a tuple
+    L: Any  # (i, i), or a tuple
+    log_evidence: float  # ln p(Y_I), (7.10)
+    groups: tuple | None = None  # None: one covariance for all columns; else the column numbers of each group
 
 
 def entropy_reductions(nu, variance) -> np.ndarray:
@@ -52,7 +51,7 @@ def entropy_reductions(nu, variance) -> np.ndarray:
 
     Parameters
     ----------
-    nu, variance : ndarray (N, D)
+    nu, variance : ndarray (N,) or (N, D)
         Of the noise model, and of f before the row is included. A missing entry has nu = 0 and offers nothing.
 
     Notes
@@ -61,14 +60,15 @@ def entropy_reductions(nu, variance) -> np.ndarray:
 
     Examples
     --------
-    >>> entropy_reductions(np.array([[0.5], [0.9]]), np.array([[1.0], [1.0]])).round(4)      # nu = 1 / (1 + noise)
+    >>> entropy_reductions(np.array([0.5, 0.9]), np.array([1.0, 1.0])).round(4)              # nu = 1 / (1 + noise)
     array([0.3466, 1.1513])
     """
-    return -0.5 * np.sum(np.log1p(-np.minimum(nu * variance, 1.0 - 1e-15)), axis=1)  # (7.5)
+    each = -0.5 * np.log1p(-np.minimum(nu * variance, 1.0 - 1e-15))  # (7.5)
+    return each if each.ndim == 1 else each.sum(axis=1)
 
 
-def include(posterior, i, n, column, g, nu) -> None:
-    r"""Make row n active number i: update mean, variance, M and L in place.
+def include(posterior, n, k, g, nu) -> IVMPosterior:
+    r"""The posterior once row n was observed.
 
     .. math:: s = k_n - M^\top M_{:,n}, \qquad \varsigma \leftarrow \varsigma - \nu_n s \circ s, \qquad
               \bar f \leftarrow \bar f + g_n s, \qquad
@@ -78,104 +78,184 @@ def include(posterior, i, n, column, g, nu) -> None:
     Parameters
     ----------
     posterior : IVMPosterior
-    i, n : int
-        How many are active already; the row to include.
-    column : ndarray (N,)
-        k(X, x_n), white noise included at n.
+        Not changed.
+    n : int
+        The row to include.
+    k : ndarray (N,)
+        k(X, x_n).
     g : ndarray (D,)
-    nu : ndarray (G,)
-        Both of row n, before its inclusion. Where nu is 0 nothing was observed, and nothing changes.
+    nu : float
+        Both of row n, before its inclusion.
 
     Notes
     -----
-    Costs O(i N) for each of the G covariances. Chapter 7, equations (7.6) to (7.9).
+    Costs O(i N). Chapter 7, equations (7.6) to (7.9).
 
     Examples
     --------
-    >>> p = IVMPosterior(np.zeros((2, 1)), np.ones((2, 1)), np.zeros((1, 1, 2)), np.zeros((1, 1, 1)))
-    >>> include(p, 0, 0, np.array([1.0, 0.5]), g=np.array([1.0]), nu=np.array([0.5]))       # y = 2, noise 1
-    >>> p.mean.ravel(), p.variance.ravel()
+    >>> nothing = IVMPosterior(np.zeros((2, 1)), np.ones(2), np.zeros((0, 2)), np.zeros((0, 0)))
+    >>> p = include(nothing, 0, np.array([1.0, 0.5]), g=np.array([1.0]), nu=0.5)                   # y = 2, noise 1
+    >>> p.mean.ravel(), p.variance
     (array([1. , 0.5]), array([0.5  , 0.875]))
     """
     f, variance, M, L = posterior
-    a = M[:, :i, n]  # (G, i)
-    s = column - (a[:, None, :] @ M[:, :i])[:, 0]  # (7.6)  (G, N)
-    seen = nu > 0
-    root = np.sqrt(nu)
-    variance -= (nu[:, None] * s**2).T  # (7.7)
-    np.maximum(variance, 0.0, out=variance)
-    f += s.T * g  # (7.8)
-    M[:, i] = root[:, None] * s  # (7.9)
-    L[:, i, :i] = np.where(seen[:, None], a, 0.0)  # (7.9)
-    L[:, i, i] = 1.0 / np.where(seen, root, 1.0)  # (7.9)  a missing entry: a row of I
+    a = M[:, n]  # (i,)
+    s = k - M.T @ a  # (7.6)  (N,)
+    variance = np.maximum(variance - nu * s**2, 0.0)  # (7.7)
+    f = f + np.outer(s, g)  # (7.8)
+    M = np.vstack([M, np.sqrt(nu) * s])  # (7.9)
+    L = np.block([[L, np.zeros((len(L), 1))], [a, 1.0 / np.sqrt(nu)]])  # (7.9)
+    return IVMPosterior(f, variance, M, L)
 
 
-def select_steps(Y, X, kernel, noise, n_active) -> Generator[Choice, None, Selection]:
-    """Generator: yields a `Choice` for each inclusion, and returns the `Selection` at the end.
+def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
+    """Generator of growing active sets: at each step the row that reduces entropy most is included.
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        Complete.
+    X : ndarray (N, q)
+    kernel : Kernel
+        The covariance of f; a `White` part counts as part of f, so leave the noise of the observations out of it.
+    noise : Gaussian
+        With one variance for all columns, so that they share a covariance. For other noise, and for gaps in Y, see
+        `select_by_column`.
+    n_active : int
+        d; at most N are taken.
+
+    Yields
+    ------
+    Selection
+        After each inclusion; the last one is the answer. `select_active_set` returns it directly.
 
     Notes
     -----
-    Where one covariance serves all columns (spherical Gaussian noise, nothing missing) the order does not depend on
-    Y, so that one column of zeros stands for all. Chapter 7, equations (7.5) to (7.9).
+    Costs O(d^2 N + d N D). Chapter 7, equations (7.5) to (7.10).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> from gplvm_edu.noise import Gaussian
+    >>> X = np.array([[0.0], [0.1], [3.0]])
+    >>> for chosen in ivm_select(np.zeros((3, 1)), X, RBF(), Gaussian(0.1), 2):   # not the twin of the first
+    ...     print(chosen.active)
+    [0]
+    [0 2]
     """
-    (N, D), d = Y.shape, min(n_active, len(Y))
-    one_for_all = noise.shared and not np.isnan(Y).any()
-    target, model = (np.zeros((N, 1)), Gaussian(noise.variance)) if one_for_all else (Y, noise)
-    G, repeats = target.shape[1], D if one_for_all else 1
-    prior = kernel.diag(X)
-    posterior = IVMPosterior(np.zeros((N, G)), np.tile(prior[:, None], G), np.zeros((G, d, N)), np.zeros((G, d, d)))
-    active, gains = np.zeros(d, dtype=int), np.zeros(d)
-    site_means, precisions, log_evidence = np.zeros((d, G)), np.zeros((d, G)), 0.0
-    for i in range(d):
-        terms = model.evaluate(target, posterior.mean, posterior.variance)
-        offered = repeats * entropy_reductions(terms.nu, posterior.variance)  # (7.5)
-        offered[active[:i]] = -np.inf
-        n = active[i] = np.argmax(offered)
-        g, nu = terms.g[n], terms.nu[n]
-        gains[i], log_evidence = offered[n], log_evidence + terms.log_partition[n].sum()  # (7.10)
-        site_means[i], precisions[i] = sites(g, nu, posterior.mean[n], posterior.variance[n])
-        column = kernel(X, X[n : n + 1])[:, 0]
-        column[n] = prior[n]  # white noise: the same index
-        include(posterior, i, n, column, g, nu)
-        yield Choice(int(n), offered)
-    if one_for_all:  # a Gaussian site is the observation
-        g, nu = noise.rows(active).derivatives(Y[active], 0.0, np.ones((d, 1)))
-        site_means, precisions = sites(g, nu, 0.0, 1.0)
-        v = linalg.solve_triangular(posterior.L[0], site_means, lower=True)
-        log_evidence = -0.5 * (np.sum(v**2) + D * log_determinant(posterior.L[0]) + v.size * np.log(2 * np.pi))
-    return Selection(active, gains, site_means, precisions, posterior.M, posterior.L, float(log_evidence))
+    demand_one_covariance(Y, noise)
+    (N, D), prior = Y.shape, kernel.diag(X)
+    posterior = IVMPosterior(np.zeros((N, D)), prior, np.zeros((0, N)), np.zeros((0, 0)))
+    active, gains, log_evidence = np.zeros(0, dtype=int), np.zeros(0), 0.0
+    for _ in range(min(n_active, N)):
+        terms = noise.evaluate(Y, posterior.mean, posterior.variance[:, None])  # ln Z, g, nu: each (N, D)
+        nu = terms.nu[:, 0]  # the same in every column
+        offers = D * entropy_reductions(nu, posterior.variance)  # (7.5)
+        offers[active] = -np.inf
+        n = int(np.argmax(offers))
+        posterior = include(posterior, n, kernel_column(kernel, X, n, prior), terms.g[n], nu[n])
+        log_evidence += np.sum(terms.log_partition[n])  # (7.10)
+        active, gains = np.append(active, n), np.append(gains, offers[n])
+        m, beta = gaussian_sites(Y, noise, active)
+        yield Selection(active, gains, offers, m, beta, posterior.M, posterior.L, log_evidence)
 
 
-def ivm_select(Y, X, kernel, noise, n_active) -> Selection:
-    r"""The `Selection` of the informative vector machine: at each step the row that reduces entropy most.
+def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
+    """As `ivm_select`, for columns that differ in their covariance: noise of their own, noise not Gaussian, or gaps.
+
+    Each group of columns that share a covariance has its own posterior. A row is offered with what it tells all columns
+    together, and is included in those in which it was observed.
 
     Parameters
     ----------
     Y : ndarray (N, D)
         NaN where missing.
-    X : ndarray (N, q)
-    kernel : Kernel
-        The covariance of f; a `White` part counts as part of f, so leave the noise of the observations out of it.
     noise : noise model
-        Of chapter 8, such as ``Gaussian(0.1)``.
-    n_active : int
-        d; at most N are taken.
+        Of chapter 8, such as ``Probit()``.
+    X, kernel, n_active : as in `ivm_select`
+
+    Yields
+    ------
+    Selection
+        With `groups`.
 
     Notes
     -----
-    Costs O(d^2 N) for each distinct covariance: one for spherical Gaussian noise and complete data, D otherwise.
-    Chapter 7, equations (7.5) to (7.10).
+    Costs O(d^2 N) for each group. Chapter 7, equations (7.5) to (7.10); chapter 8, equation (8.19).
 
     Examples
     --------
     >>> from gplvm_edu.kernels import RBF
-    >>> X = np.array([[0.0], [0.1], [3.0]])
-    >>> ivm_select(np.zeros((3, 1)), X, RBF(), Gaussian(0.1), 2).active          # not the twin of the first
-    array([0, 2])
+    >>> from gplvm_edu.noise import Gaussian
+    >>> Y, X = np.array([[1.0, np.nan], [1.0, 2.0], [0.0, 0.0]]), np.array([[0.0], [0.1], [3.0]])
+    >>> *_, chosen = select_by_column(Y, X, RBF(), Gaussian(0.1), 3)              # the row with a gap tells less
+    >>> chosen.active, [L.shape for L in chosen.L]
+    (array([1, 2, 0]), [(3, 3), (2, 2)])
     """
-    steps = select_steps(Y, X, kernel, noise, n_active)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value  # (7.10)
+    (N, D), prior, groups = Y.shape, kernel.diag(X), column_groups(Y, noise)
+    posteriors = [IVMPosterior(np.zeros((N, len(c))), prior, np.zeros((0, N)), np.zeros((0, 0))) for c in groups]
+    f, variance = np.zeros((N, D)), np.tile(prior[:, None], D)
+    active, gains, log_evidence = np.zeros(0, dtype=int), np.zeros(0), 0.0
+    site_means, precisions = np.zeros((0, D)), np.zeros((0, D))
+    for _ in range(min(n_active, N)):
+        terms = noise.evaluate(Y, f, variance)  # all three are 0 where Y is missing
+        offers = entropy_reductions(terms.nu, variance)  # (7.5)
+        offers[active] = -np.inf
+        n = int(np.argmax(offers))
+        m, beta = sites(terms.g[n], terms.nu[n], f[n], variance[n])
+        site_means, precisions = np.vstack([site_means, m]), np.vstack([precisions, beta])
+        k = kernel_column(kernel, X, n, prior)
+        for number, c in enumerate(groups):
+            if terms.nu[n, c[0]] > 0:  # observed in these columns
+                posteriors[number] = include(posteriors[number], n, k, terms.g[n, c], terms.nu[n, c[0]])
+                f[:, c], variance[:, c] = posteriors[number].mean, posteriors[number].variance[:, None]
+        log_evidence += np.sum(terms.log_partition[n])  # (7.10)
+        active, gains = np.append(active, n), np.append(gains, offers[n])
+        M, L = tuple(p.M for p in posteriors), tuple(p.L for p in posteriors)
+        yield Selection(active, gains, offers, site_means, precisions, M, L, log_evidence, tuple(groups))
+
+
+def column_groups(Y, noise) -> list[np.ndarray]:
+    """Column numbers of each group that shares a covariance: those with the same gaps, if one noise serves all columns.
+
+    Groups stand in the order of their first columns.
+
+    Examples
+    --------
+    >>> from gplvm_edu.noise import Gaussian, Probit
+    >>> Y = np.array([[1.0, np.nan, 1.0], [1.0, 1.0, 1.0]])
+    >>> column_groups(Y, Gaussian(0.1)), len(column_groups(Y, Probit()))
+    ([array([0, 2]), array([1])], 3)
+    """
+    if noise.shared:
+        return sorted((np.flatnonzero(columns) for columns, _ in gap_patterns(Y.T)), key=lambda columns: columns[0])
+    return [np.array([d]) for d in range(Y.shape[1])]
+
+
+def one_covariance(Y, noise) -> bool:
+    """True if one covariance serves all columns: spherical Gaussian noise, and nothing is missing."""
+    return noise.shared and not has_gaps(Y)
+
+
+def demand_one_covariance(Y, noise) -> None:
+    """Refuse data and noise for which columns differ in their covariance."""
+    if not one_covariance(Y, noise):
+        what = "Y has gaps" if has_gaps(Y) else f"the noise {noise!r} is not the same for all columns"
+        raise ValueError(
+            f"ivm_select keeps one covariance for all columns, but {what}. Use select_by_column, which keeps one "
+            'for each, or select_active_set, which chooses (chapter 7, "One more point").'
+        )
+
+
+def gaussian_sites(Y, noise, active) -> tuple[np.ndarray, np.ndarray]:
+    """Site means and precisions of active rows under Gaussian noise, both (i, D): the observations themselves."""
+    noise = noise.rows(active)
+    m = Y[active] - noise.offset
+    return m, np.broadcast_to(1.0 / noise.variance, m.shape)
+
+
+def kernel_column(kernel, X, n, prior) -> np.ndarray:
+    """k(X, x_n), (N,); at n it is the prior variance of f, to which a `White` part of the kernel belongs."""
+    k = kernel(X, X[n : n + 1])[:, 0]
+    k[n] = prior[n]
+    return k

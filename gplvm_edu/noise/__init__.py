@@ -1,12 +1,14 @@
 """Noise models beyond the Gaussian, and how a Gaussian process learns through them (chapter 8).
 
 `terms` holds the algebra of one observation, `model` the sites; `gaussian`, `probit`, `ordinal` and `per_column` the
-classes; `posterior` assumed density filtering and expectation propagation for a whole Gaussian process.
+classes; `posterior` assumed density filtering and expectation propagation for a whole Gaussian process; `fast` the
+gradient in the cut points of many columns.
 """
 
+from . import fast
 from .gaussian import Gaussian
 from .model import Noise, match_moments, sites
-from .ordinal import Ordinal
+from .ordinal import Ordinal, cut_gradients
 from .per_column import PerColumn
 from .posterior import SitePosterior, adf_posterior, ep_evidence, ep_posterior, site_posterior
 from .probit import Probit
@@ -21,8 +23,10 @@ __all__ = [
     "SitePosterior",
     "Terms",
     "adf_posterior",
+    "cut_gradients",
     "ep_evidence",
     "ep_posterior",
+    "fast",
     "gaussian_terms",
     "inverse_mills",
     "match_moments",

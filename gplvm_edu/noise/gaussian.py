@@ -71,7 +71,7 @@ class Gaussian(Noise):
         """A copy whose mean, if it was left open, is that of each column, missing entries left out."""
         if self.mean is not None:
             return self.copy()
-        return self.copy(mean=self._parameter(fill_with_means(Y)[1], "mean"))  # (8.18)
+        return self.copy(mean=self._parameter(fill_with_means(Y)[1], "mean"))
 
     def predict(self, mean, variance):
         """The expected y."""
@@ -108,10 +108,10 @@ class Gaussian(Noise):
 
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in `theta`."""
-        _, g, nu = self.evaluate(Y, mean, variance)
-        in_variance = 0.5 * (g**2 - nu)  # (8.5)
+        terms = self.evaluate(Y, mean, variance)
+        in_variance = 0.5 * (terms.g**2 - terms.nu)  # (8.5)
         in_log = _sum_to(in_variance * self.variance, self.variance.shape)
-        return np.concatenate([np.ravel(_sum_to(g, np.shape(self.offset))), np.ravel(in_log)])
+        return np.concatenate([np.ravel(_sum_to(terms.g, np.shape(self.offset))), np.ravel(in_log)])
 
     def parameters(self) -> dict:
         """Variance and mean by name."""

@@ -66,7 +66,7 @@ def sites(g, nu, mean, variance) -> tuple[np.ndarray, np.ndarray]:
     (array([2., 0.]), array([10.,  0.]))
     """
     g, nu, mean, variance = np.broadcast_arrays(g, nu, mean, variance)
-    seen = nu > 0  # (8.19)
+    seen = nu > 0  # a missing entry has nu = 0
     beta = nu / (1.0 - nu * variance)  # (8.7)
     m = np.where(seen, g, 0.0) / np.where(seen, nu, 1.0) + mean  # (8.8)
     return np.where(seen, m, 0.0), np.where(seen, beta, 0.0)
@@ -114,7 +114,8 @@ class Noise:
 
     def derivatives(self, Y, mean, variance) -> tuple[np.ndarray, np.ndarray]:
         """(g, nu) for every entry, 0 where Y is NaN, equation (8.5)."""
-        return self.evaluate(Y, mean, variance)[1:]
+        terms = self.evaluate(Y, mean, variance)
+        return terms.g, terms.nu
 
     @property
     def blocks(self) -> list:
@@ -163,7 +164,7 @@ class Noise:
         def value_and_gradient(theta):
             trial = self.with_theta(theta)
             value = np.sum(trial.log_partition(Y, mean, variance))
-            return -value, -trial.theta_gradient(Y, mean, variance)  # (8.27)
+            return -value, -trial.theta_gradient(Y, mean, variance)
 
         *_, last = minimise(value_and_gradient, self.theta, "l-bfgs", max_iter=max_iter)
         return self.with_theta(last.x)

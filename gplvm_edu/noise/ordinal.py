@@ -6,10 +6,44 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .. import checks
+from . import fast
 from .model import Noise
-from .terms import Terms, edge_densities, lower_tail, ordinal_terms
+from .terms import Terms, edge_ratios, ordinal_terms
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)  # 1e-12 while f varies less than 10 times the blur, then 1e-8
+
+
+def cut_gradients(levels, cuts, mean, variance, scale=1.0) -> np.ndarray:
+    r"""Gradient (C - 1,) of the sum of ln Z in the cut points of one column.
+
+    .. math:: \frac{\partial \ln Z}{\partial t_{c+1}} = \frac{\phi(h)}{\sqrt v Z}, \qquad
+              \frac{\partial \ln Z}{\partial t_c} = -\frac{\phi(l)}{\sqrt v Z}
+
+    Parameters
+    ----------
+    levels : ndarray (n,) of int
+        The level c of each observation; nothing is missing.
+    cuts : ndarray (C - 1,)
+    mean, variance : ndarray (n,)
+        Of f before each observation.
+    scale : float
+        s, the deviation of the blur.
+
+    Notes
+    -----
+    Costs O(n + C). Chapter 8, equations (8.15) and (8.27).
+
+    Examples
+    --------
+    >>> cut_gradients(np.array([0, 1, 1]), np.array([0.0]), np.zeros(3), np.ones(3)).round(4)     # it wants to go down
+    array([-0.5642])
+    """
+    edges, C = np.concatenate([[-np.inf], cuts, [np.inf]]), len(cuts) + 1
+    root = np.sqrt(scale**2 + variance)
+    h, l = (edges[levels + 1] - mean) / root, (edges[levels] - mean) / root  # (8.15)
+    above, below = edge_ratios(h, l)  # phi(h) / Z and phi(l) / Z
+    in_upper, in_lower = above / root, -below / root  # (8.27)
+    return np.bincount(levels, in_upper, C)[:-1] + np.bincount(levels, in_lower, C)[1:]  # summed by level
 
 
 class Ordinal(Noise):
@@ -154,25 +188,19 @@ class Ordinal(Noise):
         return self.copy(cuts=np.cumsum(np.concatenate([free[..., :1], np.exp(free[..., 1:])], axis=-1), axis=-1))
 
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
-        """Gradient of the sum of ln Z in `theta`: phi / (sqrt(v) Z) at the upper cut, its opposite at the lower one."""
+        """Gradient of the sum of ln Z in `theta`: that in the cut points, then the chain rule; NaN is left out."""
+        onwards = np.cumsum(self._in_cuts(Y, mean, variance)[..., ::-1], axis=-1)[..., ::-1]
+        gaps = np.diff(self.cuts)  # a gap moves every cut above it
+        return np.ravel(np.concatenate([onwards[..., :1], onwards[..., 1:] * gaps], axis=-1))
+
+    def _in_cuts(self, Y, mean, variance):
+        """Gradient of the sum of ln Z in the cut points, over the entries observed; of the shape of `cuts`."""
         Y, mean, variance = np.broadcast_arrays(Y, mean, variance)
         seen = ~np.isnan(Y)
-        lower, upper = self._bounds(np.where(seen, Y, 0.0))
-        root = np.sqrt(self.scale**2 + variance)
-        h, l, sign = lower_tail((upper - mean) / root, (lower - mean) / root)
-        a, b, _ = edge_densities(h, l)
-        at_upper, at_lower = np.where(sign > 0, a, b) * seen / root, np.where(sign > 0, b, a) * seen / root
-        levels = np.where(seen, Y, -1.0)
-        per_cut = np.stack(
-            [
-                np.where(levels == c, at_upper, 0.0) - np.where(levels == c + 1, at_lower, 0.0)
-                for c in range(self.n_levels - 1)
-            ],
-            axis=-1,
-        )  # (8.27)
-        per_cut = per_cut.sum(axis=0) if self.cuts.ndim == 2 else per_cut.reshape(-1, self.n_levels - 1).sum(axis=0)
-        onwards = np.cumsum(per_cut[..., ::-1], axis=-1)[..., ::-1]  # a gap moves every cut above it
-        return np.ravel(np.concatenate([onwards[..., :1], onwards[..., 1:] * np.diff(self.cuts)], axis=-1))
+        levels, mean, variance = Y[seen].astype(int), mean[seen], variance[seen]
+        if self.cuts.ndim == 1:
+            return cut_gradients(levels, self.cuts, mean, variance, self.scale)
+        return fast.cut_gradients(levels, np.nonzero(seen)[-1], self.cuts, mean, variance, self.scale)
 
     def stand_in(self, Y):
         """The lowest level, which every ordinal model has."""

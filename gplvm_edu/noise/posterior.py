@@ -119,7 +119,7 @@ def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=
             change = max(change, abs(d_tau), abs(d_r))
         m = r / np.where(tau > 0, tau, 1.0)
         f, Sigma = site_posterior(K, m, tau)  # afresh, without rounding
-        evidence = ep_evidence(K, y, noise, m, tau)  # (8.24)
+        evidence = ep_evidence(K, y, noise, m, tau)
         yield SitePosterior(f.copy(), Sigma.copy(), m, tau.copy(), evidence, change)
         if change <= tolerance:
             return

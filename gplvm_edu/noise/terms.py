@@ -164,3 +164,16 @@ def edge_densities(h, l):
         a = np.sqrt(2 / np.pi) / area
         log_Z = np.where(h < 0, np.log(0.5 * area) - 0.5 * h**2, np.log1p(-ndtr(-h) - ndtr(l)))
     return a, a * drop, log_Z
+
+
+def edge_ratios(h, l):
+    """phi(h) / Z and phi(l) / Z for Z = Phi(h) - Phi(l), wherever the interval (l, h) lies; equation (8.16).
+
+    Examples
+    --------
+    >>> [part.round(4).tolist() for part in edge_ratios(np.array([0.0, 41.0]), np.array([-np.inf, 40.0]))]
+    [[0.7979, 0.0], [0.0, 40.025]]
+    """
+    h, l, sign = lower_tail(h, l)
+    a, b, _ = edge_densities(h, l)
+    return np.where(sign > 0, a, b), np.where(sign > 0, b, a)

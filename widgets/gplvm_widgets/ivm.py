@@ -13,9 +13,9 @@ from gplvm_edu.gplvm import GPLVM, log_likelihood
 from gplvm_edu.ivm import (
     Selection,
     SparseGPLVM,
+    ivm_select,
     latent_moments,
     printed_active_log_likelihood,
-    select_steps,
     selection_map,
     sparse_model,
 )
@@ -82,12 +82,9 @@ def scene(data, kernel, noise, start, n_active, n_points):
 def chosen_scene(Y, target, X, kernel, n_active):
     """The selection for these positions and this kernel, with what was offered at each of its steps."""
     model, offers = sparse_model(kernel), []
-    steps = select_steps(Y, X, model.f_kernel, model.noise, n_active)
-    while True:
-        try:
-            offers.append(next(steps).gains)
-        except StopIteration as end:
-            return Scene(Y, target, X, kernel, end.value, np.array(offers))
+    for selection in ivm_select(Y, X, model.f_kernel, model.noise, n_active):
+        offers.append(selection.offers)
+    return Scene(Y, target, X, kernel, selection, np.array(offers))
 
 
 def full_model(Y, target, kernel, X):
@@ -125,9 +122,9 @@ def variance_grid(now, included):
     first = s._replace(
         active=s.active[:included],
         site_means=s.site_means[:included],
-        L=s.L[:, :included, :included],
         precisions=s.precisions[:included],
-        M=s.M[:, :included],
+        M=s.M[:included],
+        L=s.L[:included, :included],
     )
     _, variance = latent_moments(selection_map(first, now.X, model.f_kernel, model.noise), grid)
     return variance[:, 0].reshape(N_GRID, N_GRID), extent
@@ -327,7 +324,7 @@ CODE = """\
 import numpy as np
 from gplvm_edu import datasets
 from gplvm_edu.starts import initial_positions
-from gplvm_edu.ivm import SparseGPLVM, ivm_select, sparse_model
+from gplvm_edu.ivm import SparseGPLVM, select_active_set, sparse_model
 from gplvm_edu.kernels import MLP, RBF, Bias, White
 from gplvm_edu.metrics import nearest_neighbour_errors
 
@@ -337,7 +334,7 @@ v = Yc.var()
 kernel = {kernel} + Bias(min(np.exp(-2.0), v)) + White({noise:g} * v)
 X = initial_positions(Yc, 2, "{start}", np.random.RandomState(0))
 split = sparse_model(kernel)                               # the White part is the noise of the data
-selection = ivm_select(Yc, X, split.f_kernel, split.noise, {n_active})
+selection = select_active_set(Yc, X, split.f_kernel, split.noise, {n_active})
 errors = nearest_neighbour_errors(X, target)
 print("order of choice:", selection.active[:10])
 print(f"{{selection.gains[:{included}].sum():.1f}} nats for the first {included}; {{errors}} errors at the start")

@@ -27,10 +27,11 @@ from gplvm_edu.noise import Gaussian, Ordinal, Probit, match_moments, sites
 
 noise, y = {model}, {y:g}
 mean, variance = {mean:g}, {variance:g}                  # of f, before y is seen
-log_Z, g, nu = noise.evaluate(y, mean, variance)
-new_mean, new_variance = match_moments(g, nu, mean, variance)
-m, beta = sites(g, nu, mean, variance)
-print(f"ln Z {{log_Z:.4f}}, after: mean {{new_mean:.3f}}, variance {{new_variance:.3f}}, site: {{m:.3f}}, {{beta:.4f}}")
+terms = noise.evaluate(y, mean, variance)                # ln Z, g and nu
+new_mean, new_variance = match_moments(terms.g, terms.nu, mean, variance)
+m, beta = sites(terms.g, terms.nu, mean, variance)
+print(f"ln Z {{terms.log_partition:.4f}}, after: mean {{new_mean:.3f}}, variance {{new_variance:.3f}}")
+print(f"site: {{m:.3f}}, {{beta:.4f}}")
 """
 TWOS_CODE = """\
 from gplvm_edu.datasets import binary_images, load_digits, remove_pixels

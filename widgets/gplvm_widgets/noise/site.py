@@ -35,9 +35,9 @@ def model_of(noise, y=1.0, label=1, level=2, noise_variance=0.5):
 
 def site_of(model, y, mean, variance):
     """The matched moments and the site of one observation."""
-    log_Z, g, nu = model.evaluate(y, mean, variance)
-    moments, (m, beta) = match_moments(g, nu, mean, variance), sites(g, nu, mean, variance)
-    return Site(float(log_Z), *map(float, moments), float(m), float(beta))
+    terms = model.evaluate(y, mean, variance)
+    moments, (m, beta) = match_moments(terms.g, terms.nu, mean, variance), sites(terms.g, terms.nu, mean, variance)
+    return Site(float(terms.log_partition), *map(float, moments), float(m), float(beta))
 
 
 @in_style
