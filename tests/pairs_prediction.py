@@ -26,12 +26,16 @@ from gplvm_edu.variational import (
 
 
 def random_rows(rng):
-    """A model of random data, and new rows: some far from all data, some known exactly."""
+    """A model of random data, and new rows near an inducing point, fuzzy or known exactly.
+
+    Far from all of them the statistics are zero to the last digit, and so are the gradients, beside a large value.
+    """
     Y, parameters, jitter = random_bound(rng)
     n, q = rng.integers(1, 6), parameters.latent_mean.shape[1]
     new = np.std(Y) * rng.standard_normal((n, Y.shape[1])) + Y[0]
     S = None if rng.random() < 0.2 else 10.0 ** rng.uniform(-4.0, 1.0, (n, q))
-    return Y, parameters, jitter, new, 1.5 * rng.standard_normal((n, q)), S
+    near = parameters.inducing_inputs[rng.integers(0, len(parameters.inducing_inputs), n)]
+    return Y, parameters, jitter, new, near + 0.3 * rng.standard_normal((n, q)), S
 
 
 def sized_rows(n):
@@ -49,12 +53,25 @@ def each_row(function, Y, parameters, jitter, new, mu, S):
     return tuple(np.array(part) for part in zip(*answers, strict=True))
 
 
+def of_an_observation(found, noise_variance):
+    """Mean, second moment of the mean, and variance of the map with noise.
+
+    The two parts of the variance by themselves are differences, (13.5) of numbers that agree to a share alpha S and
+    (13.6) of numbers that agree to the share left unexplained; their own digits are lost by that, whatever the program.
+    """
+    return found.mean, found.mean**2 + found.from_place, found.from_map + noise_variance
+
+
 def plain_moments(*problem):
-    return each_row(lambda map_, y, mean, variance: predict_moments(map_, mean, variance), *problem)
+    noise = problem[1].noise_variance
+    return each_row(
+        lambda map_, y, mean, variance: of_an_observation(predict_moments(map_, mean, variance), noise), *problem
+    )
 
 
 def fast_moments(Y, parameters, jitter, new, mu, S):
-    return tuple(fast.predict_moments(make_map(Y, parameters, jitter), mu, S))
+    found = fast.predict_moments(make_map(Y, parameters, jitter), mu, S)
+    return of_an_observation(found, parameters.noise_variance)
 
 
 def plain_frozen(*problem):

@@ -322,10 +322,8 @@ def test_with_gaps_every_column_has_the_bound_of_its_own_rows(seed):
         terms, d = bound_and_gradients(y[rows, None], alone)
         total += terms.fit - terms.trace
         d_Z, d_mu[rows] = d_Z + d.inducing_inputs, d_mu[rows] + d.latent_mean + mu[rows]
-    for terms, d in (
-        gaps.bound_and_gradients(Y, parameters),
-        fast.bound_and_gradients(fast.group_outputs(Y), parameters),
-    ):
+    quickly = fast.bound_and_gradients(fast.group_outputs(Y), parameters)
+    for terms, d in (gaps.bound_and_gradients(Y, parameters), quickly):
         assert_allclose(terms.elbo, total, rtol=1e-9)
         assert_allclose(d.inducing_inputs, d_Z, rtol=1e-7, atol=1e-8)
         assert_allclose(d.latent_mean, d_mu, rtol=1e-7, atol=1e-8)

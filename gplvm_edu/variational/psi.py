@@ -83,9 +83,8 @@ def rbf_psi2(latent_mean, latent_variance, inducing_inputs, variance, weights) -
     w = 2.0 * alpha / c
     middle, gap = 0.5 * (Z[:, None] + Z), Z[:, None] - Z  # (M, M, q)
     square = np.sum(w[:, None, None] * (mu[:, None, None] - middle) ** 2, axis=3)  # (N, M, M)
-    return (
-        theta**2 * np.exp(-0.25 * gap**2 @ alpha - 0.5 * square) / np.sqrt(np.prod(c, axis=1))[:, None, None]
-    )  # (12.14)
+    exponent = -0.25 * gap**2 @ alpha - 0.5 * square
+    return theta**2 * np.exp(exponent) / np.sqrt(np.prod(c, axis=1))[:, None, None]  # (12.14)
 
 
 def rbf_psi1_gradients(d_Psi1, latent_mean, latent_variance, inducing_inputs, variance, weights) -> tuple:
