@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.linalg import centre
 from gplvm_edu.papers.variational import common_start
-from gplvm_edu.variational import bound_and_gradients, group_outputs
+from gplvm_edu.variational.fast import bound_and_gradients, group_outputs
 
 TARGET, Q, M = 12.0, 10, 50
 

@@ -20,14 +20,18 @@ from gplvm_edu.prediction import GenerativeClassifier, predict_uncertain, uncert
 from gplvm_edu.variational import (
     BayesianGPLVM,
     Parameters,
-    evaluate_bound,
     find_latent_posterior,
-    frozen_bound,
-    group_outputs,
+    freeze,
+    gaps,
     inducing_posterior,
-    linear_terms,
     make_map,
     maximise_frozen_bound,
+)
+from gplvm_edu.variational.fast import (
+    evaluate_bound,
+    frozen_bound,
+    group_outputs,
+    linear_terms,
     predict_moments,
     psi_statistics,
     ratio_of_bounds,
@@ -129,8 +133,8 @@ def test_a_place_known_exactly_is_the_limit_of_a_small_variance():
 @pytest.mark.gradient
 @given(st.integers(0, 10**6), which_kernel, st.booleans())
 @quick
-def test_gradients_of_the_frozen_bound(seed, which, gaps):
-    _, _, map_ = problem(seed, KERNELS[which], gaps)
+def test_gradients_of_the_frozen_bound(seed, which, with_gaps):
+    _, _, map_ = problem(seed, KERNELS[which], with_gaps)
     Y, mu, S = new_points(seed + 1)
     terms = linear_terms(map_, Y)
 
@@ -230,8 +234,8 @@ def test_missing_pixels_widen_the_posterior_and_are_filled_better_than_by_the_me
 @pytest.mark.identity
 @given(st.integers(0, 10**6), which_kernel, st.booleans())
 @quick
-def test_the_ratio_is_the_difference_of_two_bounds(seed, which, gaps):
-    Y, parameters, map_ = problem(seed, KERNELS[which], gaps)
+def test_the_ratio_is_the_difference_of_two_bounds(seed, which, with_gaps):
+    Y, parameters, map_ = problem(seed, KERNELS[which], with_gaps)
     new, mu, S = new_points(seed + 1)
     ratio, frozen = ratio_of_bounds(map_, new, mu, S)
     before = evaluate_bound(group_outputs(Y), parameters).terms.elbo
@@ -243,6 +247,34 @@ def test_the_ratio_is_the_difference_of_two_bounds(seed, which, gaps):
         after = evaluate_bound(group_outputs(np.vstack([Y, new[n]])), grown).terms.elbo
         assert_allclose(ratio[n], after - before, rtol=1e-7, atol=1e-7)
     assert np.all(ratio >= frozen - 1e-9)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), which_kernel, st.booleans(), st.booleans())
+@quick
+def test_rows_with_gaps_are_the_complete_functions_for_what_was_seen_of_each_group(seed, which, with_gaps, uncertain):
+    _, _, map_ = problem(seed, KERNELS[which], with_gaps)
+    new, mu, S = new_points(seed + 1)
+    S = S if uncertain else None
+    maps, variances = map_.complete_maps(), [None] * len(new) if S is None else S
+    assert len(maps) == (3 if with_gaps else 1)
+    ratio, frozen = ratio_of_bounds(map_, new, mu, S)
+    _, d_mu, d_S = frozen_bound(map_, linear_terms(map_, new), mu, S)
+    for n, variance in enumerate(variances):
+        value, d_mean, d_variance = gaps.frozen_row_bound(maps, new[n], mu[n], variance)
+        assert_allclose(value, frozen[n], rtol=1e-8)
+        assert_allclose(gaps.ratio_of_row_bounds(maps, new[n], mu[n], variance)[0], ratio[n], rtol=1e-8)
+        assert_allclose(d_mean, d_mu[n], rtol=1e-7, atol=1e-8)
+        assert_allclose(d_variance, d_S[n], rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_the_frozen_map_of_complete_data_is_that_of_the_fitted_model():
+    Y, parameters, map_ = problem(7)
+    ((columns, part),) = map_.complete_maps()
+    assert columns.tolist() == [0, 1, 2, 3]
+    for one, other in zip(freeze(Y, parameters)[1:], part[1:], strict=True):
+        assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
 def integrals(noise=0.05, N=6):
@@ -291,12 +323,12 @@ def test_the_ratio_of_bounds_can_lie_on_either_side_of_the_exact_density():
 
 @pytest.mark.identity
 def test_ratio_and_frozen_bound_meet_when_there_are_many_points():
-    gaps = []
+    apart = []
     for N in (6, 60):
         _, (ratio, frozen, _) = integrals(N=N)
         middle = np.arange(80, 121)  # |y| up to 1: inside the data
-        gaps.append(np.max((ratio - frozen)[middle]))
-    assert gaps[1] < 0.35 * gaps[0]
+        apart.append(np.max((ratio - frozen)[middle]))
+    assert apart[1] < 0.35 * apart[0]
 
 
 def test_images_of_the_own_class_are_more_likely(model, digits):
@@ -329,8 +361,8 @@ def test_the_methods_of_the_model_are_these_functions(model, digits):
 @pytest.mark.gradient
 @given(st.integers(0, 10**6), which_kernel, st.booleans(), st.booleans())
 @quick
-def test_the_density_at_sure_points_and_its_gradient(seed, which, gaps, uncertain):
-    _, _, map_ = problem(seed, KERNELS[which], gaps, uncertain=uncertain)
+def test_the_density_at_sure_points_and_its_gradient(seed, which, with_gaps, uncertain):
+    _, _, map_ = problem(seed, KERNELS[which], with_gaps, uncertain=uncertain)
     Y, X, _ = new_points(seed + 1)
     moments, seen = predict_moments(map_, X, None), ~np.isnan(Y)
     variance = moments.variance + map_.noise_variance

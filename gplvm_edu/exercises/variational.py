@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..kernels import RBF, Linear
-from ..variational import Parameters, evaluate_bound, group_outputs, kl_divergence, psi_statistics
+from ..variational import Parameters, evaluate_bound, kl_divergence, psi_statistics
 from . import checker, close
 
 
@@ -73,9 +73,9 @@ def the_bound(function):
     """function(Y, psi0, Psi1, Psi2, K, beta): the bound of all outputs, without the KL; psi0 is the sum."""
     Y, mu, S, Z, kernel, noise = _problem(2)
     psi = psi_statistics(kernel, mu, S, Z)
-    terms = evaluate_bound(group_outputs(Y), Parameters(mu, S, Z, kernel, noise), 1e-12).terms
+    terms = evaluate_bound(Y, Parameters(mu, S, Z, kernel, noise), 1e-12).terms
     expected = terms.fit - terms.trace
-    value = float(function(Y, psi.psi0.sum(), psi.Psi1, psi.Psi2[0], kernel(Z), 1 / noise))
+    value = float(function(Y, psi.psi0.sum(), psi.Psi1, psi.Psi2, kernel(Z), 1 / noise))
     if close(value, expected):
         return None
     if close(value, terms.fit - terms.trace / Y.shape[1]):
@@ -95,8 +95,8 @@ def the_best_phi(function):
     """function(K, Psi1, Psi2, y, beta): mean and covariance of the optimal phi(u) of one output."""
     Y, mu, S, Z, kernel, noise = _problem(3)
     psi, K, beta, y = psi_statistics(kernel, mu, S, Z), kernel(Z), 1 / noise, Y[:, 0]
-    P = K + beta * psi.Psi2[0]
-    mean, covariance = function(K, psi.Psi1, psi.Psi2[0], y, beta)
+    P = K + beta * psi.Psi2
+    mean, covariance = function(K, psi.Psi1, psi.Psi2, y, beta)
     expected = beta * K @ np.linalg.solve(P, psi.Psi1.T @ y)
     if not close(np.ravel(mean), expected):
         if close(np.ravel(mean), np.linalg.solve(K, expected)):
@@ -114,7 +114,7 @@ def planes_need_second_moments(function):
     """function(mu, S, Z, a): Psi2 of the linear kernel x' A z, A = diag a, (M, M)."""
     _, mu, S, Z, *_ = _problem(4)
     a = np.array([0.5, 2.0])
-    expected = psi_statistics(Linear(a), mu, S, Z).Psi2[0]
+    expected = psi_statistics(Linear(a), mu, S, Z).Psi2
     value = np.asarray(function(mu, S, Z, a), float)
     if value.shape != expected.shape:
         return f"Psi2 has the shape {expected.shape}; yours has {value.shape}. Sum over the points."

@@ -9,7 +9,7 @@ from ..kernels import RBF, Linear, White
 from ..linalg import centre
 from ..metrics import nearest_neighbour_errors
 from ..ppca import principal_axes
-from ..variational import BayesianGPLVM, Parameters, evaluate_bound, group_outputs
+from ..variational import BayesianGPLVM, Parameters, fast
 from . import collect
 
 EVALUATIONS = 1000
@@ -57,9 +57,9 @@ def common_kernel(Y):
 
 def values_at_the_common_start(Y):
     """The bound there without jitter and with the jitters that two libraries add, in the units of Y squared."""
-    start, outputs = common_start(Y), group_outputs(centre(Y)[0])
+    start, outputs = common_start(Y), fast.group_outputs(centre(Y)[0])
     jitters = {"without": 1e-14, "1e-8": 1e-8 / start.kernel.variance, "1e-6": 1e-6 / start.kernel.variance}
-    return {name: round(evaluate_bound(outputs, start, j).terms.elbo, 3) for name, j in jitters.items()}
+    return {name: round(fast.evaluate_bound(outputs, start, j).terms.elbo, 3) for name, j in jitters.items()}
 
 
 def hidden_entries(Y, dimensions=(1, 2, 4, 7, 10), share=0.1):

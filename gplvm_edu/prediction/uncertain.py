@@ -8,12 +8,10 @@ from .. import checks
 from ..variational import (
     Parameters,
     VariationalState,
-    bound_and_gradients,
-    group_outputs,
+    fast,
     initial_inducing_inputs,
     initial_kernel,
     make_map,
-    predict_moments,
     variational_iterates,
 )
 
@@ -51,14 +49,14 @@ def uncertain_regression(
     m, v = input_mean, input_variance
     smooth, noise = initial_kernel(kernel, np.var(Y), m.shape[1])
     Z = initial_inducing_inputs(m, n_inducing, smooth, checks.random_state(random_state))
-    outputs = group_outputs(Y)
+    outputs = fast.group_outputs(Y)
 
     def bound(parameters):
-        terms, d = bound_and_gradients(outputs, parameters)
-        mu, S = parameters.latent_mean, parameters.latent_variance
+        found = fast.evaluate_bound(outputs, parameters)
+        d, mu, S = fast.data_gradients(outputs, parameters, found), parameters.latent_mean, parameters.latent_variance
         kl = 0.5 * np.sum(((mu - m) ** 2 + S) / v - np.log(S / v) - 1.0)  # (13.20)
-        d_mu, d_S = d.latent_mean + mu - (mu - m) / v, d.latent_variance + 0.5 * (1.0 - 1.0 / v)
-        return terms._replace(kl=float(kl)), d._replace(latent_mean=d_mu, latent_variance=d_S)
+        d_mu, d_S = d.latent_mean - (mu - m) / v, d.latent_variance - 0.5 * (1.0 / v - 1.0 / S)
+        return found.terms._replace(kl=float(kl)), d._replace(latent_mean=d_mu, latent_variance=d_S)
 
     start = Parameters(m, v, Z, smooth, noise)
     yield from variational_iterates(bound, start, "l-bfgs", max_iter, 1e-4, 1e-8 * np.var(Y))
@@ -75,5 +73,5 @@ def predict_uncertain(Y, parameters, input_mean, input_variance=None) -> tuple[n
     >>> mean.round(1), bool(variance < 0.1)
     (array([[0.8]]), True)
     """
-    moments = predict_moments(make_map(Y, parameters), input_mean, input_variance)  # (13.4)
+    moments = fast.predict_moments(make_map(Y, parameters), input_mean, input_variance)
     return moments.mean, moments.variance

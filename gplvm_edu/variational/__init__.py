@@ -1,66 +1,100 @@
 """The Bayesian Gaussian process latent variable model (chapter 12), and what it says about new rows (chapter 13).
 
-`rbf_expectations` has the Gaussian integral, `kernel_expectations` the statistics that each kernel makes of it, `psi`
-chooses between them; `bound` is the evidence lower bound (ELBO) of a group of outputs, `objective` the whole of it with
-its gradient; `inducing_map` is the map of a fitted model and its moments, `latent_posterior` finds q(x*) of a new row,
-`density` has the ratio of bounds; `estimator` the class.
+The lesson, for complete data and in the page's formulas: `psi` has the Psi statistics and their gradients, `bound` the
+evidence lower bound (ELBO) from them, `objective` the whole of it with its gradient and its maximisation; `moments`
+what phi(u) says at one latent point, `frozen` the bound on one new row, `density` the ratio of bounds. `gaps` wraps
+them for missing outputs, `fast` has the same numbers sooner. Then `inducing_map`, the map of a fitted model,
+`latent_posterior`, which finds q(x*) of new rows, and `estimator`, the class.
 """
 
-from .bound import BoundTerms, factorise, inducing_factor, inducing_posterior, kl_divergence, output_terms
+from . import fast, gaps
+from .bound import (
+    BoundTerms,
+    explained,
+    factorise,
+    inducing_factor,
+    inducing_posterior,
+    kl_divergence,
+    output_gradients,
+    output_terms,
+)
 from .density import gain_over_frozen, ratio_of_bounds
 from .estimator import BayesianGPLVM, initial_inducing_inputs, initial_kernel
-from .inducing_map import InducingMap, Moments, make_map, predict_moments
-from .kernel_expectations import pairs
-from .latent_posterior import LatentPosterior, find_latent_posterior, frozen_bound, linear_terms, maximise_frozen_bound
+from .frozen import expected_log_likelihood, frozen_bound
+from .inducing_map import InducingMap, make_map
+from .latent_posterior import LatentPosterior, find_latent_posterior, maximise_frozen_bound
+from .moments import FrozenMap, Moments, freeze, point_statistics, predict_moments
 from .objective import (
     Gradients,
-    Outputs,
     Packing,
     Parameters,
     VariationalState,
     bound_and_gradients,
+    data_gradients,
     evaluate_bound,
-    group_outputs,
     variational_iterates,
 )
-from .psi import psi_statistics
-from .rbf_expectations import centre_features, expected_rbf, point_features, pull_back_sums, sum_expectations
+from .psi import (
+    PsiGradients,
+    PsiStatistics,
+    add_bias,
+    add_bias_gradients,
+    linear_psi,
+    linear_psi_gradients,
+    psi_gradients,
+    psi_statistics,
+    rbf_psi1,
+    rbf_psi1_gradients,
+    rbf_psi2,
+    rbf_psi2_gradients,
+)
 
 __all__ = [
     "BayesianGPLVM",
     "BoundTerms",
+    "FrozenMap",
     "Gradients",
     "InducingMap",
     "LatentPosterior",
     "Moments",
-    "Outputs",
     "Packing",
     "Parameters",
+    "PsiGradients",
+    "PsiStatistics",
     "VariationalState",
+    "add_bias",
+    "add_bias_gradients",
     "bound_and_gradients",
-    "centre_features",
+    "data_gradients",
     "evaluate_bound",
-    "expected_rbf",
+    "expected_log_likelihood",
+    "explained",
     "factorise",
+    "fast",
     "find_latent_posterior",
+    "freeze",
     "frozen_bound",
     "gain_over_frozen",
-    "group_outputs",
+    "gaps",
     "inducing_factor",
     "inducing_posterior",
     "initial_inducing_inputs",
     "initial_kernel",
     "kl_divergence",
-    "linear_terms",
+    "linear_psi",
+    "linear_psi_gradients",
     "make_map",
     "maximise_frozen_bound",
+    "output_gradients",
     "output_terms",
-    "pairs",
-    "point_features",
+    "point_statistics",
     "predict_moments",
+    "psi_gradients",
     "psi_statistics",
-    "pull_back_sums",
     "ratio_of_bounds",
-    "sum_expectations",
+    "rbf_psi1",
+    "rbf_psi1_gradients",
+    "rbf_psi2",
+    "rbf_psi2_gradients",
     "variational_iterates",
 ]

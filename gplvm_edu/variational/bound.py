@@ -1,4 +1,4 @@
-"""The evidence lower bound (ELBO), from Psi statistics to nats, by Cholesky factors alone; its gradients; phi(u)."""
+"""The evidence lower bound (ELBO) of complete data from its Psi statistics, by Cholesky factors; gradients; phi(u)."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..linalg import cholesky_with_jitter
+from .psi import PsiStatistics
 
 JITTER = 1e-6  # of the mean diagonal of K_MM
 
@@ -24,17 +25,17 @@ class BoundTerms(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What one group of outputs needs: everything M x M, or M x D.
+    """What the bound is made of: everything M x M, or M x D.
 
     L : factor of K_MM with its jitter; A = beta L^-1 Psi2 L^-T; L_B : factor of I + A; R = L_B^-1 L^-1;
-    c = beta R Psi1' Y (M, D); beta : noise precision.
+    C = beta R Psi1' Y (M, D); beta : noise precision.
     """
 
     L: np.ndarray
     A: np.ndarray
     L_B: np.ndarray
     R: np.ndarray
-    c: np.ndarray
+    C: np.ndarray
     beta: float
 
 
@@ -74,59 +75,62 @@ def inducing_factor(K, jitter=JITTER) -> tuple[np.ndarray, float]:
     return L, float(added / np.mean(np.diag(K)))
 
 
-def factorise(L, Psi2, Psi1_Y, beta) -> Factors:
-    r"""The `Factors` of the bound for outputs that were observed at the same points.
+def solve_lower(L, B) -> np.ndarray:
+    """L^-1 B for a lower triangular L.
+
+    Examples
+    --------
+    >>> solve_lower(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[2.0], [3.0]]))
+    array([[1.],
+           [2.]])
+    """
+    return lapack.dtrtrs(L, B, lower=True)[0]
+
+
+def factorise(L, psi: PsiStatistics, Y, beta) -> Factors:
+    r"""The `Factors` of the bound, from which its value, its gradients and phi(u) follow.
 
     .. math:: A = \beta L^{-1} \Psi_2 L^{-\top}, \quad L_B L_B^\top = I + A, \quad R = L_B^{-1} L^{-1}, \quad
-              c = \beta R \Psi_1^\top Y
+              C = \beta R \Psi_1^\top Y
 
     Parameters
     ----------
     L : ndarray (M, M)
         From `inducing_factor`.
-    Psi2 : ndarray (M, M)
-    Psi1_Y : ndarray (M, D)
-        Psi1' Y.
+    psi : PsiStatistics
+    Y : ndarray (N, D)
     beta : float
         Noise precision.
 
     Notes
     -----
-    Costs O(M^3 + M^2 D). Chapter 12, equation (12.21).
+    Costs O(N M D + M^3 + M^2 D). Chapter 12, equation (12.21).
 
     Examples
     --------
-    >>> factorise(np.eye(1), np.array([[3.0]]), np.array([[2.0]]), 1.0).c
+    >>> one = np.ones((1, 1))
+    >>> factorise(one, PsiStatistics(one[0], one, 3.0 * one), 2.0 * one, 1.0).C              # 1 / sqrt(1 + 3) * 2
     array([[1.]])
     """
     M = len(L)
-    A = beta * _solve(L, _solve(L, Psi2).T)  # (12.21)
-    A = 0.5 * (A + A.T)
-    L_B, _ = cholesky_with_jitter(np.eye(M) + A)
-    R = _solve(L_B, _solve(L, np.eye(M)))
-    return Factors(L, A, L_B, R, beta * R @ Psi1_Y, float(beta))  # (12.21)
+    A = beta * solve_lower(L, solve_lower(L, psi.Psi2).T)  # (12.21)
+    A = 0.5 * (A + A.T)  # symmetric to the last digit
+    L_B, _ = cholesky_with_jitter(np.eye(M) + A)  # (12.21)
+    R = solve_lower(L_B, solve_lower(L, np.eye(M)))  # (12.21)
+    return Factors(L, A, L_B, R, beta * R @ (psi.Psi1.T @ Y), float(beta))  # (12.21)
 
 
-def _solve(L, B):
-    """L^-1 B for a lower triangular L."""
-    return lapack.dtrtrs(L, B, lower=True)[0]
-
-
-def output_terms(factors, n_observed, n_outputs, squared_norm, psi0) -> tuple[float, float]:
-    r"""The part of the ELBO that a group of outputs contributes, split into its fit and its trace.
+def output_terms(Y, psi: PsiStatistics, factors) -> tuple[float, float]:
+    r"""The part of the ELBO that the outputs contribute, split into its fit and its trace.
 
     .. math:: -\tfrac{ND}2 \ln \tfrac{2\pi}{\beta} - D \textstyle\sum_i \ln (L_B)_{ii} - \tfrac\beta2 \|Y\|^2
-              + \tfrac12 \|c\|^2 \qquad \text{and} \qquad \tfrac D2 (\beta \psi_0 - \mathrm{tr} A)
+              + \tfrac12 \|C\|^2 \qquad \text{and} \qquad \tfrac D2 (\beta \psi_0 - \mathrm{tr} A)
 
     Parameters
     ----------
+    Y : ndarray (N, D)
+    psi : PsiStatistics
     factors : Factors
-    n_observed : float
-        Points N at which these outputs were observed.
-    n_outputs : int
-        D of the group.
-    squared_norm, psi0 : float
-        The sum of squares of Y, and of psi0, over these points.
 
     Returns
     -------
@@ -135,77 +139,75 @@ def output_terms(factors, n_observed, n_outputs, squared_norm, psi0) -> tuple[fl
 
     Notes
     -----
-    Costs O(M D). Both parts count every output (the trace is easily added only once). Chapter 12, equation (12.22);
-    Titsias and Lawrence (2010), equation (14).
+    Costs O((N + M) D). Both parts count every output (the trace is easily added only once). Chapter 12, equation
+    (12.22); Titsias and Lawrence (2010), equation (14).
 
     Examples
     --------
-    >>> f = factorise(np.eye(1), np.array([[1.0]]), np.array([[0.0]]), 1.0)
-    >>> [round(float(term), 4) for term in output_terms(f, 1, 1, 0.0, 1.0)]      # ln N(0 | 0, 2), and nothing is missed
+    >>> psi, Y = PsiStatistics(np.ones(1), np.ones((1, 1)), np.ones((1, 1))), np.zeros((1, 1))
+    >>> [round(float(term), 4) for term in output_terms(Y, psi, factorise(np.eye(1), psi, Y, 1.0))]
     [-1.2655, 0.0]
     """
-    _, A, L_B, _, c, beta = factors
-    N, D = n_observed, n_outputs
-    fit = 0.5 * (N * D * np.log(beta / (2 * np.pi)) - beta * squared_norm + np.sum(c**2))
-    fit -= D * np.sum(np.log(np.diag(L_B)))  # (12.22)
-    return fit, 0.5 * D * (beta * psi0 - np.trace(A))  # (12.22)
+    (N, D), (_, A, L_B, _, C, beta) = Y.shape, factors
+    fit = 0.5 * N * D * np.log(beta / (2.0 * np.pi)) - D * np.sum(np.log(np.diag(L_B)))  # (12.22)
+    fit += 0.5 * np.sum(C**2) - 0.5 * beta * np.sum(Y**2)  # (12.22)
+    return fit, 0.5 * D * (beta * np.sum(psi.psi0) - np.trace(A))  # (12.22)
 
 
 class OutputGradients(NamedTuple):
-    """Gradients of a group's part of the bound: in psi0 (a number), Psi1' Y, Psi2, K_MM and beta."""
+    """Gradients of fit - trace: in psi0 (a number, for every point the same), Psi1 (N, M), Psi2, K_MM and beta."""
 
     psi0: float
-    Psi1_Y: np.ndarray
+    Psi1: np.ndarray
     Psi2: np.ndarray
     K: np.ndarray
     beta: float
 
 
-def output_gradients(factors, n_observed, n_outputs, squared_norm, psi0) -> OutputGradients:
-    r"""Gradients of a group's part of the bound in everything that it is made of.
+def output_gradients(Y, psi: PsiStatistics, factors) -> OutputGradients:
+    r"""Gradients of fit - trace in everything that it is made of.
 
-    .. math:: \frac{\partial F}{\partial \Psi_2} = \tfrac{\beta D}2 R^\top V - \tfrac{\beta^3}2 B B^\top, \quad
-              \frac{\partial F}{\partial K} = -\tfrac D2 V^\top V - \tfrac{\beta^2}2 B B^\top, \quad
-              V = L_B^{-1} A L^{-1}, \quad B = P^{-1} \Psi_1^\top Y
+    .. math:: \frac{\partial F}{\partial \Psi_1} = \beta^2 Y B^\top, \quad
+              \frac{\partial F}{\partial \Psi_2} = \tfrac{\beta D}2 R^\top V - \tfrac{\beta^3}2 B B^\top, \quad
+              \frac{\partial F}{\partial K} = -\tfrac D2 V^\top V - \tfrac{\beta^2}2 B B^\top
+
+    with :math:`V = L_B^{-1} A L^{-1}` and :math:`B = P^{-1} \Psi_1^\top Y`.
 
     Notes
     -----
-    Costs O(M^3 + M^2 D). R'V is K^-1 - P^-1 and -V'V is what is left of K^-1 - P^-1 - beta K^-1 Psi2 K^-1; formed by
+    Costs O(N M D + M^3 + M^2 D). R'V is K^-1 - P^-1, and -V'V is K^-1 - P^-1 - beta K^-1 Psi2 K^-1; formed by
     subtraction they would be mostly rounding. Chapter 12, equations (12.23) to (12.25).
 
     Examples
     --------
-    >>> f = factorise(np.eye(1), np.array([[1.0]]), np.array([[0.0]]), 1.0)
-    >>> output_gradients(f, 1, 1, 0.0, 1.0).Psi2                                 # (1 - 1/2) / 2
+    >>> psi, Y = PsiStatistics(np.ones(1), np.ones((1, 1)), np.ones((1, 1))), np.zeros((1, 1))
+    >>> output_gradients(Y, psi, factorise(np.eye(1), psi, Y, 1.0)).Psi2                     # (1 - 1/2) / 2
     array([[0.25]])
     """
-    L, A, _, R, c, beta = factors
-    N, D = n_observed, n_outputs
-    half, V = _halves(factors)  # (12.24)  L_B^-1 A, L_B^-1 A L^-1
-    beta_B = R.T @ c  # (12.23)  beta P^-1 Psi1' Y  (M, D)
-    d_Psi2 = 0.5 * beta * (D * R.T @ V - beta_B @ beta_B.T)  # (12.24)
-    d_K = -0.5 * (D * V.T @ V + beta_B @ beta_B.T)  # (12.24)
-    Psi2_B = L @ (A @ (L.T @ beta_B)) / beta  # Psi2 beta B
-    d_beta = 0.5 * (N * D / beta - squared_norm - D * psi0 + D * np.sum(half**2) / beta)
-    d_beta += np.sum(c**2) / beta - 0.5 * np.sum(beta_B * Psi2_B)  # (12.25)
-    return OutputGradients(-0.5 * beta * D, beta * beta_B, 0.5 * (d_Psi2 + d_Psi2.T), d_K, float(d_beta))
+    (N, D), (L, A, L_B, R, C, beta) = Y.shape, factors
+    half = solve_lower(L_B, A)  # L_B^-1 A
+    V = lapack.dtrtrs(L, half.T, lower=True, trans=1)[0].T  # L_B^-1 A L^-1
+    B = R.T @ C / beta  # P^-1 Psi1' Y  (M, D)
+    d_Psi1 = beta**2 * Y @ B.T  # (12.23)
+    d_Psi2 = 0.5 * beta * D * R.T @ V - 0.5 * beta**3 * B @ B.T  # (12.24)
+    d_K = -0.5 * D * V.T @ V - 0.5 * beta**2 * B @ B.T  # (12.24)
+    d_beta = 0.5 * (N * D / beta - np.sum(Y**2) - D * np.sum(psi.psi0) + D / beta * np.sum(half**2))
+    d_beta += np.sum(C**2) / beta - 0.5 * beta**2 * np.sum(B * (psi.Psi2 @ B))  # (12.25)
+    return OutputGradients(-0.5 * beta * D, d_Psi1, 0.5 * (d_Psi2 + d_Psi2.T), d_K, float(d_beta))  # (12.23)
 
 
-def _halves(factors):
-    """L_B^-1 A and V = L_B^-1 A L^-1."""
-    half = _solve(factors.L_B, factors.A)
-    return half, lapack.dtrtrs(factors.L, half.T, lower=True, trans=1)[0].T
-
-
-def inverse_difference(factors) -> np.ndarray:
+def explained(factors) -> np.ndarray:
     """K^-1 - P^-1, what the data have told about the map, formed as the product R'V, which keeps its digits, (13.2).
 
     Examples
     --------
-    >>> inverse_difference(factorise(np.eye(1), np.array([[1.0]]), np.array([[3.0]]), 1.0))          # 1 - 1/2
+    >>> one = np.ones((1, 1))
+    >>> explained(factorise(one, PsiStatistics(one[0], one, one), 3.0 * one, 1.0))           # 1 - 1/2
     array([[0.5]])
     """
-    return factors.R.T @ _halves(factors)[1]  # (13.2)
+    L, A, L_B, R, *_ = factors
+    V = lapack.dtrtrs(L, solve_lower(L_B, A).T, lower=True, trans=1)[0].T  # L_B^-1 A L^-1
+    return R.T @ V  # (13.2)
 
 
 def inducing_posterior(factors) -> tuple[np.ndarray, np.ndarray]:
@@ -224,10 +226,11 @@ def inducing_posterior(factors) -> tuple[np.ndarray, np.ndarray]:
 
     Examples
     --------
-    >>> mean, covariance = inducing_posterior(factorise(np.eye(1), np.array([[1.0]]), np.array([[3.0]]), 1.0))
+    >>> one = np.ones((1, 1))
+    >>> mean, covariance = inducing_posterior(factorise(one, PsiStatistics(one[0], one, one), 3.0 * one, 1.0))
     >>> mean, covariance
     (array([[1.5]]), array([[0.5]]))
     """
-    L, _, L_B, _, c, _ = factors
-    half = _solve(L_B, L.T).T  # L L_B^-T
-    return half @ c, half @ half.T  # (12.10)
+    L, _, L_B, _, C, _ = factors
+    half = solve_lower(L_B, L.T).T  # L L_B^-T, whose square is K P^-1 K
+    return half @ C, half @ half.T  # (12.10)

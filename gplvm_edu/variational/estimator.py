@@ -12,10 +12,10 @@ from ..kernels import RBF, Kernel, Linear, White
 from ..linalg import fill_with_means
 from ..optimise import METHODS
 from .bound import JITTER
-from .density import ratio_of_bounds
-from .inducing_map import make_map, predict_moments
+from .fast import bound_and_gradients, group_outputs, predict_moments, ratio_of_bounds
+from .inducing_map import make_map
 from .latent_posterior import LatentPosterior, find_latent_posterior
-from .objective import Parameters, VariationalState, bound_and_gradients, group_outputs, variational_iterates
+from .objective import Parameters, VariationalState, variational_iterates
 from .psi import check_kernel, split_noise
 
 NOISE_FLOOR = 1e-8  # of the variance of Y
@@ -210,7 +210,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
         self.latent_variance_ = np.zeros_like(mu) if S is None else S
         self.inducing_inputs_, self.n_inducing_ = parameters.inducing_inputs, len(parameters.inducing_inputs)
         self.kernel_, self.noise_variance_ = parameters.kernel + White(noise), noise
-        self.map_ = make_map(self.rows_ - self.mean_, parameters, self.jitter, self.mean_)  # (12.10)
+        self.map_ = make_map(self.rows_ - self.mean_, parameters, self.jitter, self.mean_)
         self.jitter_ = self.map_.jitter
         return self
 
@@ -231,7 +231,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
     def fitted_values(self) -> np.ndarray:
         """Expected data at the training points under q(X), (N, D), equation (13.4)."""
         found = predict_moments(self.map_, self.map_.latent_mean, self.map_.latent_variance)
-        return found.mean + self.mean_  # (13.4)
+        return found.mean + self.mean_
 
     # --- new rows (chapter 13) ----------------------------------------------------------------------------------
     def latent_posterior(self, Y, n_starts=5, max_iter=200, tol=1e-5) -> LatentPosterior:
@@ -240,7 +240,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
         The other arguments are those of `find_latent_posterior`; `tol` is its tolerance.
         """
         Y, n_starts = self.check_rows(Y) - self.mean_, checks.whole_number("n_starts", n_starts)
-        return find_latent_posterior(self.map_, Y, self.rows_ - self.mean_, n_starts, max_iter, tol)  # (13.12)
+        return find_latent_posterior(self.map_, Y, self.rows_ - self.mean_, n_starts, max_iter, tol)
 
     def transform(self, Y, n_starts=5) -> np.ndarray:
         """Means of the latent posteriors of new rows, (n, q)."""
@@ -249,7 +249,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
         """What rows with gaps say: q(x*) as mean and variance (n, q), and mean and variance of f, (n, D), (13.4)."""
         found = self.latent_posterior(Y, n_starts)
-        moments = predict_moments(self.map_, found.mean, self.variance_of(found))  # (13.4)
+        moments = predict_moments(self.map_, found.mean, self.variance_of(found))
         return found.mean, found.variance, moments.mean + self.mean_, moments.variance
 
     def variance_of(self, found) -> np.ndarray | None:
@@ -274,9 +274,9 @@ class BayesianGPLVM(IterativeFit, MapModel):
         checks.choice("method", method, DENSITIES, 'Chapter 13, "How likely is it?", compares them.')
         found = self.latent_posterior(Y, n_starts, max_iter, tol)
         if method == "frozen":
-            return found.bound  # (13.8)
+            return found.bound
         Y = self.check_rows(Y) - self.mean_
-        return ratio_of_bounds(self.map_, Y, found.mean, self.variance_of(found))[0]  # (13.17)
+        return ratio_of_bounds(self.map_, Y, found.mean, self.variance_of(found))[0]
 
     def score_samples(self, Y, n_starts=5) -> np.ndarray:
         """Log density of new rows by the ratio of bounds, (n,); `score` is their mean."""

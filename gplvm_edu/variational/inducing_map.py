@@ -1,17 +1,15 @@
-"""The map of the Bayesian GP-LVM: what phi(u) says about the data at latent points, sure or uncertain."""
+"""The map of a fitted Bayesian GP-LVM, with the questions that every map answers; its data may have gaps."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import Kernel
 from ..maps import KernelMap
-from .bound import JITTER, inverse_difference
-from .kernel_expectations import PointPsi, PsiStatistics, pairs
-from .objective import Outputs, evaluate_bound, group_outputs
-from .psi import prepare_psi
+from .bound import JITTER, explained
+from .fast import PackedPsi, PointPsi, evaluate_bound, group_outputs, prepare_psi
+from .moments import FrozenMap
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,25 @@ class InducingMap(KernelMap):
         """The Psi statistics of uncertain points, prepared once: a function of their means and variances."""
         return prepare_psi(self.kernel, self.centres, uncertain=True)
 
-    def statistics(self, latent_mean, latent_variance) -> PsiStatistics:
+    def statistics(self, latent_mean, latent_variance) -> PackedPsi:
         """Psi statistics of each point by itself, equation (13.3); the variance None for points known exactly."""
         psi = PointPsi(self.kernel, self.centres) if latent_variance is None else self.psi
-        return psi(latent_mean, latent_variance, "each")  # (13.3)
+        return psi(latent_mean, latent_variance, "each")
+
+    def complete_maps(self) -> list[tuple[np.ndarray, FrozenMap]]:
+        """Columns and `FrozenMap` of each group of outputs: what the functions for complete data take."""
+        parts = []
+        for g, factors in enumerate(self.factors):
+            columns = np.flatnonzero(self.group == g)
+            parts.append(
+                (
+                    columns,
+                    FrozenMap(
+                        self.kernel, self.centres, self.weights[:, columns], self.differences[g], factors.R, self.beta
+                    ),
+                )
+            )
+        return parts
 
     def halves(self, C) -> tuple[np.ndarray, np.ndarray]:
         """(K^-1 - P^-1) c and c for each row, (G, M, n) and (1, M, n): of this difference no root is at hand."""
@@ -102,18 +115,16 @@ def make_map(Y, parameters, jitter=JITTER, mean=0.0):
     >>> map_.weights.ravel().round(1)
     array([-2.3,  2.3])
     """
-    observed, D = group_outputs(Y), Y.shape[1]
-    if D != observed.Y.shape[1]:  # here every column is wanted itself
-        observed = Outputs(Y, [np.arange(D)], None, [D], observed.squared_norm)
-    bound, Z = evaluate_bound(observed, parameters, jitter), parameters.inducing_inputs
-    weights, group = np.zeros((len(Z), D)), np.zeros(D, dtype=int)
-    for g, (columns, f) in enumerate(zip(observed.columns, bound.factors, strict=True)):
-        weights[:, columns], group[columns] = f.R.T @ f.c, g  # (13.2)  beta P^-1 Psi1' Y
+    outputs, Z = group_outputs(Y, narrow=False), parameters.inducing_inputs  # every column is wanted itself
+    bound = evaluate_bound(outputs, parameters, jitter)
+    weights, group = np.zeros((len(Z), Y.shape[1])), np.zeros(Y.shape[1], dtype=int)
+    for g, (part, f) in enumerate(zip(outputs.groups, bound.factors, strict=True)):
+        weights[:, part.columns], group[part.columns] = f.R.T @ f.C, g  # (13.2)  beta P^-1 Psi1' Y
     return InducingMap(
         kernel=parameters.kernel,
         centres=Z,
         weights=weights,
-        differences=np.array([inverse_difference(f) for f in bound.factors]),  # (13.2)
+        differences=np.array([explained(f) for f in bound.factors]),  # (13.2)
         group=group,
         factors=tuple(bound.factors),
         beta=1.0 / parameters.noise_variance,
@@ -122,62 +133,3 @@ def make_map(Y, parameters, jitter=JITTER, mean=0.0):
         latent_variance=parameters.latent_variance,
         jitter=bound.jitter,
     )
-
-
-class Moments(NamedTuple):
-    """Mean of the outputs (n, D), and the two parts of their variance: of the place, and of the map, both (n, D)."""
-
-    mean: np.ndarray
-    from_place: np.ndarray
-    from_map: np.ndarray
-
-    @property
-    def variance(self) -> np.ndarray:
-        """Of the noise-free output, (n, D)."""
-        return self.from_place + self.from_map
-
-
-def predict_moments(map_, latent_mean, latent_variance) -> Moments:
-    r"""Mean and variance of every output at uncertain latent points.
-
-    .. math:: \langle f_* \rangle = \Lambda^\top \psi_1^*, \qquad \mathrm{var} f_{*d} =
-              \underbrace{\Lambda_d^\top (\Psi_2^* - \psi_1^* \psi_1^{*\top}) \Lambda_d}_{\text{place}}
-              + \underbrace{\psi_0^* - \mathrm{tr}[(K_{MM}^{-1} - P^{-1}) \Psi_2^*]}_{\text{map}}
-
-    Parameters
-    ----------
-    map_ : InducingMap
-    latent_mean : ndarray (n, q)
-    latent_variance : ndarray (n, q) or None
-        None for points known exactly.
-
-    Returns
-    -------
-    Moments
-        Of the centred data.
-
-    Notes
-    -----
-    Costs O(n M^2 (q + D)). Chapter 13, equations (13.4) to (13.6); Titsias and Lawrence (2010), section 4.
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import RBF
-    >>> from gplvm_edu.variational import Parameters
-    >>> X = np.array([[-1.0], [1.0]])
-    >>> map_ = make_map(np.array([[-2.0], [2.0]]), Parameters(X, 0.01 + 0 * X, X, RBF(), 0.01))
-    >>> sharp, wide = (predict_moments(map_, np.ones((1, 1)), np.full((1, 1), s)) for s in (0.01, 1.0))
-    >>> bool(wide.from_place > sharp.from_place), bool(wide.from_map > sharp.from_map)
-    (True, True)
-    """
-    Lambda = map_.weights
-    first, second, times, _ = pairs(len(Lambda))
-    psi = map_.statistics(latent_mean, latent_variance)  # (13.3)
-    mean = psi.Psi1 @ Lambda  # (13.4)
-    known = np.array([psi.pairs @ (times * E[first, second]) for E in map_.differences])  # (G, n)
-    from_map = np.maximum(psi.psi0 - known, 0.0)[map_.group].T  # (13.6)
-    if latent_variance is None:
-        return Moments(mean, np.zeros_like(mean), from_map)
-    spread = psi.pairs - psi.Psi1[:, first] * psi.Psi1[:, second]  # Psi2 - psi1 psi1'
-    from_place = spread @ (times[:, None] * Lambda[first] * Lambda[second])  # (13.5)
-    return Moments(mean, np.maximum(from_place, 0.0), from_map)

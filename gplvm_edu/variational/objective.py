@@ -1,4 +1,7 @@
-"""The whole objective, the evidence lower bound (ELBO): data with gaps, all parameters, its gradient, its maximum."""
+"""The whole objective, the evidence lower bound (ELBO) of complete data: all parameters, its gradient, its maximum.
+
+Plain: `gaps` has the same for data with missing entries, and `fast` the one that the estimator uses.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,60 +11,20 @@ import numpy as np
 from ..kernels import Kernel
 from ..kernels.parameters import softplus, softplus_inverse, softplus_slope
 from ..optimise import minimise
-from .bound import JITTER, BoundTerms, factorise, inducing_factor, kl_divergence, output_gradients, output_terms
-from .kernel_expectations import PsiStatistics, pairs
-from .psi import psi_statistics
+from .bound import (
+    JITTER,
+    BoundTerms,
+    Factors,
+    factorise,
+    inducing_factor,
+    kl_divergence,
+    output_gradients,
+    output_terms,
+)
+from .psi import PsiStatistics, psi_gradients, psi_statistics
 
 SMALLEST_VARIANCE = 1e-10  # of q(x): bounds it away from the point, where the KL is infinite
 MEAN_UNIT = 0.4  # by so much a latent mean moves when its entry in the vector moves by 1
-
-
-class Outputs(NamedTuple):
-    """Data made ready: gaps are zeros, and outputs observed at the same points stand in one group.
-
-    Y (N, D); columns: the columns of each group; groups (G, N): 1 where a group was observed, or None for complete
-    data; n_outputs and squared_norm: D and the sum of squares of each group.
-    """
-
-    Y: np.ndarray
-    columns: list
-    groups: np.ndarray | None
-    n_outputs: list
-    squared_norm: list
-
-    @property
-    def n_observed(self) -> list[int]:
-        """Points at which each group was observed, (G,)."""
-        return [len(self.Y)] if self.groups is None else self.groups.sum(axis=1).tolist()
-
-
-def group_outputs(Y) -> Outputs:
-    """Sort the outputs by the points at which they were observed; NaN is a gap, equation (12.26).
-
-    Complete data with more columns than rows are replaced by N columns with the same products Y Y', which is all that
-    the bound sees of them.
-
-    Notes
-    -----
-    Costs O(N D), or O(N^2 D) where there are more columns than rows.
-
-    Examples
-    --------
-    >>> group_outputs(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]])).groups
-    array([[0., 1.],
-           [1., 1.]])
-    """
-    observed = ~np.isnan(Y)
-    N, D = Y.shape
-    if observed.all():
-        if D > N:
-            Y = np.linalg.qr(Y.T, mode="r").T  # type: ignore[attr-defined]  # R'R = Y Y', and R is all that comes back
-        return Outputs(Y, [np.arange(Y.shape[1])], None, [D], [float(np.sum(Y**2))])
-    patterns, label = np.unique(observed.T, axis=0, return_inverse=True)  # (12.26)
-    columns = [np.flatnonzero(np.ravel(label) == g) for g in range(len(patterns))]
-    filled = np.where(observed, Y, 0.0)
-    norms = [float(np.sum(filled[:, c] ** 2)) for c in columns]
-    return Outputs(filled, columns, patterns.astype(float), [len(c) for c in columns], norms)
 
 
 class Parameters(NamedTuple):
@@ -75,45 +38,36 @@ class Parameters(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The bound at one place: its terms, the Psi statistics, the factors of each group, the share of jitter."""
+    """The bound at one place: its terms, the Psi statistics, the factors, the share of jitter that was needed."""
 
     terms: BoundTerms
     psi: PsiStatistics
-    factors: list
+    factors: Factors
     jitter: float
 
 
-def evaluate_bound(outputs, parameters, jitter=JITTER) -> Evaluation:
-    """The ELBO without its gradient: an `Evaluation` (see `bound_and_gradients`), (12.22).
+def evaluate_bound(Y, parameters, jitter=JITTER) -> Evaluation:
+    """The ELBO of complete, centred data Y (N, D) without its gradient: an `Evaluation` (see `bound_and_gradients`).
 
     Notes
     -----
-    Costs O(N M^2 q + N M D + G M^3). Chapter 12, equations (12.21), (12.22) and (12.26).
+    Costs O(N M^2 q + N M D + M^3). Chapter 12, equations (12.21) and (12.22).
 
     Examples
     --------
     >>> from gplvm_edu.kernels import RBF
     >>> Y, mu, S = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]]), np.full((2, 1), 0.1)
-    >>> terms = evaluate_bound(group_outputs(Y), Parameters(mu, S, mu, RBF(), 0.1)).terms
+    >>> terms = evaluate_bound(Y, Parameters(mu, S, mu, RBF(), 0.1)).terms
     >>> [round(term, 3) for term in terms], round(terms.elbo, 3)
     ([-3.227, 0.772, 2.403], -6.401)
     """
     mu, S, Z, kernel, noise = parameters
-    psi = psi_statistics(kernel, mu, S, Z, outputs.groups)
-    L, share = inducing_factor(kernel(Z), jitter)  # (12.21)
-    Psi2, factors, fit, trace = psi.Psi2, [], 0.0, 0.0
-    for g, columns in enumerate(outputs.columns):
-        factors.append(factorise(L, Psi2[g], psi.Psi1.T @ outputs.Y[:, columns], 1.0 / noise))
-        fit_g, trace_g = output_terms(factors[g], *_counts(outputs, psi, g))  # (12.22)
-        fit, trace = fit + fit_g, trace + trace_g  # (12.26)
+    psi = psi_statistics(kernel, mu, S, Z)
+    L, share = inducing_factor(kernel(Z), jitter)
+    factors = factorise(L, psi, Y, 1.0 / noise)
+    fit, trace = output_terms(Y, psi, factors)
     kl = 0.0 if S is None else kl_divergence(mu, S)
     return Evaluation(BoundTerms(float(fit), float(trace), kl), psi, factors, share)
-
-
-def _counts(outputs, psi, g):
-    """N, D, the sum of squares and psi0 of one group."""
-    psi0 = psi.psi0.sum() if outputs.groups is None else outputs.groups[g] @ psi.psi0
-    return outputs.n_observed[g], outputs.n_outputs[g], outputs.squared_norm[g], psi0
 
 
 class Gradients(NamedTuple):
@@ -126,15 +80,59 @@ class Gradients(NamedTuple):
     noise_variance: float
 
 
-def bound_and_gradients(outputs, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradients]:
-    r"""The bound (the evidence lower bound, ELBO), and its gradient in every parameter.
+def data_gradients(Y, parameters, evaluation) -> Gradients:
+    """Gradient of fit - trace, the bound without its KL, at an `Evaluation`: back through matrices and statistics.
 
-    .. math:: F = \sum_g F_g - \mathrm{KL}(q(X) \,\|\, p(X))
+    Notes
+    -----
+    Costs O(N M^2 q + N M D + M^3). Chapter 12, equations (12.23) to (12.25) and those of `psi_gradients`.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> Y, mu, S = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]]), np.full((2, 1), 0.1)
+    >>> parameters = Parameters(mu, S, mu, RBF(), 0.1)
+    >>> data_gradients(Y, parameters, evaluate_bound(Y, parameters)).latent_variance.round(3).ravel()
+    array([-5.061, -5.061])
+    """
+    (mu, S, Z, kernel, noise), (_, psi, factors, share) = parameters, evaluation
+    d = output_gradients(Y, psi, factors)
+    d_mu, d_S, d_Z, d_kernel = psi_gradients(kernel, mu, S, Z, np.full(len(mu), d.psi0), d.Psi1, d.Psi2)
+    d_K = d.K + share * np.mean(np.diag(d.K)) * np.eye(len(Z))  # the jitter is a share of K's mean diagonal
+    one, other, more = kernel.parameter_gradients(d_K, Z)  # K has Z on both sides
+    return Gradients(d_mu, d_S, d_Z + one + other, d_kernel + more, -d.beta / noise**2)
+
+
+def subtract_kl_gradients(gradients, parameters) -> Gradients:
+    """Gradients of fit - trace, with those of the KL subtracted; without variances there is no KL.
+
+    Notes
+    -----
+    Costs O(N q). The gradients of chapter 12, equation (12.4): mu, and (1 - 1 / S) / 2.
+
+    Examples
+    --------
+    >>> none = np.zeros((1, 1))
+    >>> at = Parameters(none + 3.0, none + 0.5, none, None, 1.0)
+    >>> subtract_kl_gradients(Gradients(none, none, none, none, 0.0), at)[:2]
+    (array([[-3.]]), array([[0.5]]))
+    """
+    mu, S = parameters.latent_mean, parameters.latent_variance
+    if S is None:
+        return gradients
+    d_mu, d_S = gradients.latent_mean - mu, gradients.latent_variance - 0.5 * (1.0 - 1.0 / S)
+    return gradients._replace(latent_mean=d_mu, latent_variance=d_S)
+
+
+def bound_and_gradients(Y, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradients]:
+    r"""The bound (the evidence lower bound, ELBO) of complete data, and its gradient in every parameter.
+
+    .. math:: F = \text{fit} - \text{trace} - \mathrm{KL}(q(X) \,\|\, p(X))
 
     Parameters
     ----------
-    outputs : Outputs
-        What `group_outputs` made of the centred data.
+    Y : ndarray (N, D)
+        Centred, without gaps.
     parameters : Parameters
     jitter : float
         Share of the mean diagonal of K_MM that is added to it.
@@ -146,33 +144,20 @@ def bound_and_gradients(outputs, parameters, jitter=JITTER) -> tuple[BoundTerms,
 
     Notes
     -----
-    Costs O(N M^2 q + N M D + G M^3) for G groups of outputs; nothing of N x N. Chapter 12, equations (12.21) to
-    (12.26); Titsias and Lawrence (2010), equations (8), (9) and (14).
+    Costs O(N M^2 q + N M D + M^3); nothing of N x N. Chapter 12, equations (12.21) to (12.25); Titsias and Lawrence
+    (2010), equations (8), (9) and (14).
 
     Examples
     --------
     >>> from gplvm_edu.kernels import RBF
     >>> Y, mu, S = np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]]), np.full((2, 1), 0.1)
-    >>> terms, gradients = bound_and_gradients(group_outputs(Y), Parameters(mu, S, mu, RBF(), 0.1))
+    >>> terms, gradients = bound_and_gradients(Y, Parameters(mu, S, mu, RBF(), 0.1))
     >>> round(terms.elbo, 3), gradients.latent_variance.round(3).ravel()
     (-6.401, array([-0.561, -0.561]))
     """
-    mu, S, Z, kernel, noise = parameters
-    terms, psi, factors, share = evaluate_bound(outputs, parameters, jitter)
-    d_psi0, d_Psi1 = np.zeros(len(mu)), np.zeros_like(psi.Psi1)
-    d_pairs, d_K, d_beta = np.empty_like(psi.pairs), np.zeros((len(Z), len(Z))), 0.0
-    first, second, times, _ = pairs(len(Z))
-    for g, columns in enumerate(outputs.columns):
-        d = output_gradients(factors[g], *_counts(outputs, psi, g))  # (12.23), (12.24)
-        d_psi0 += d.psi0 if outputs.groups is None else d.psi0 * outputs.groups[g]
-        d_Psi1 += outputs.Y[:, columns] @ d.Psi1_Y.T
-        d_pairs[g], d_K, d_beta = d.Psi2[first, second] * times, d_K + d.K, d_beta + d.beta
-    d_K.flat[:: len(Z) + 1] += share * np.trace(d_K) / len(Z)  # the jitter moves with K
-    d_mu, d_S, d_Z, d_kernel = psi.pull_back(d_psi0, d_Psi1, d_pairs)
-    one, other, more = kernel.parameter_gradients(d_K, Z)
-    if S is not None:
-        d_mu, d_S = d_mu - mu, d_S - 0.5 * (1.0 - 1.0 / S)  # (12.4)
-    return terms, Gradients(d_mu, d_S, d_Z + one + other, d_kernel + more, -d_beta / noise**2)
+    evaluation = evaluate_bound(Y, parameters, jitter)
+    gradients = data_gradients(Y, parameters, evaluation)
+    return evaluation.terms, subtract_kl_gradients(gradients, parameters)
 
 
 class Packing:
@@ -242,10 +227,10 @@ class VariationalState(NamedTuple):
 def variational_iterates(
     bound, start, method="l-bfgs", max_iter=1000, tolerance=1e-3, noise_floor=1e-8
 ) -> Iterator[VariationalState]:
-    """Generator of `VariationalState`: maximise a bound (ELBO) from the start, which is the first iterate, (12.27).
+    """Generator of `VariationalState`: maximise a bound (ELBO) from the start, which is the first iterate.
 
     ``bound(parameters)`` gives its terms and gradients, as `bound_and_gradients` does for one set of outputs. The
-    kernel passed in is not changed.
+    kernel passed in is not changed. Chapter 12, equation (12.27).
 
     Examples
     --------
@@ -253,7 +238,7 @@ def variational_iterates(
     >>> from gplvm_edu.kernels import RBF
     >>> Y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
     >>> start = Parameters(Y, np.full(Y.shape, 0.1), Y, RBF(1.0, np.ones(2)), 0.1)
-    >>> states = list(variational_iterates(partial(bound_and_gradients, group_outputs(Y)), start, max_iter=5))
+    >>> states = list(variational_iterates(partial(bound_and_gradients, Y), start, max_iter=5))
     >>> states[-1].value > states[0].value
     True
     """
@@ -263,10 +248,11 @@ def variational_iterates(
         parameters = packing.unpack(x)
         terms, gradients = bound(parameters)
         seen[x.tobytes()] = terms
-        return -terms.elbo, -packing.pull_back(parameters, gradients)  # (12.27)
+        return -terms.elbo, -packing.pull_back(parameters, gradients)
 
     for iterate in minimise(value_and_gradient, packing.pack(start), method, max_iter, tolerance):
-        terms = seen[iterate.x.tobytes()]
+        key = iterate.x.tobytes()  # the very point that was evaluated, so none is evaluated twice
+        terms = seen[key]
         seen.clear()
-        seen[iterate.x.tobytes()] = terms  # a stalled run gives its last point twice
+        seen[key] = terms  # a stalled run gives its last point twice
         yield VariationalState(packing.unpack(iterate.x), terms, iterate.n_evaluations, iterate.stopped)

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.parameters import per_dimension
+from ...kernels import RBF
+from ...kernels.parameters import per_dimension
+from ..psi import check_kernel
 from .rbf_expectations import (
     centre_features,
     expected_rbf,
@@ -24,7 +26,7 @@ from .rbf_expectations import (
 
 @lru_cache(maxsize=8)
 def pairs(M) -> tuple[np.ndarray, ...]:
-    """The pairs (m, m') with m <= m', how often each stands in a symmetric matrix, and its place there, (12.14).
+    """The pairs (m, m') with m <= m', how often each stands in a symmetric matrix, and its place there.
 
     Examples
     --------
@@ -33,13 +35,13 @@ def pairs(M) -> tuple[np.ndarray, ...]:
     (array([0, 0, 1]), array([0, 1, 1]), array([1., 2., 1.]))
     """
     first, second = np.triu_indices(M)
-    times = np.where(first == second, 1.0, 2.0)  # (12.14)
+    times = np.where(first == second, 1.0, 2.0)
     place = np.empty((M, M), dtype=int)
     place[first, second] = place[second, first] = np.arange(len(first))
     return first, second, times, place
 
 
-class PsiStatistics(NamedTuple):
+class PackedPsi(NamedTuple):
     """psi0 (N,), Psi1 (N, M), the entries m <= m' of each symmetric Psi2 as `pairs` (G, P), and their pull-back.
 
     There is one Psi2 for each group of points, the sum over them, or for each point by itself (G = N).
@@ -55,7 +57,7 @@ class PsiStatistics(NamedTuple):
     @property
     def Psi2(self) -> np.ndarray:
         """Whole matrices, (G, M, M)."""
-        return self.pairs[:, pairs(self.Psi1.shape[1])[3]]  # (12.14)
+        return self.pairs[:, pairs(self.Psi1.shape[1])[3]]
 
 
 class RBFPsi:
@@ -84,14 +86,14 @@ class RBFPsi:
         height = 2 * np.log(self.theta) - 0.25 * self.gap**2 @ self.alpha  # (12.14)
         self.right2 = centre_features(self.middle, height)
 
-    def __call__(self, latent_mean, latent_variance, groups=None) -> PsiStatistics:
+    def __call__(self, latent_mean, latent_variance, groups=None) -> PackedPsi:
         """The statistics of points with these means and variances (N, q), equations (12.13) and (12.14)."""
         mu, S, right1, right2 = latent_mean - self.origin, latent_variance, self.right1, self.right2
         left1, left2 = point_features(mu, S, self.alpha, 1), point_features(mu, S, self.alpha, 2)
         psi0, Psi1 = np.full(len(mu), self.theta), expected_rbf(left1, right1)  # (12.13)
         if isinstance(groups, str):
             E = expected_rbf(left2, right2)  # (12.14)
-            return PsiStatistics(
+            return PackedPsi(
                 psi0,
                 Psi1,
                 E,
@@ -99,16 +101,16 @@ class RBFPsi:
                     mu, S, (d_Psi1 * Psi1) @ right1.T, (d_pairs * E) @ right2.T
                 )[:2],
             )
-        pair_sums = sum_expectations(left2, right2, groups)  # (12.14)
+        pair_sums = sum_expectations(left2, right2, groups)
 
         def pull_back(d_psi0, d_Psi1, d_pairs):
             d_left2, d_right2 = pull_back_sums(d_pairs, pair_sums, left2, right2, groups)
             d_exponent1 = d_Psi1 * Psi1
-            d_mu, d_S, d_alpha = self.in_points(mu, S, d_exponent1 @ right1.T, d_left2)  # (12.16)
-            d_Z, more, d_theta = self.in_centres(left1.T @ d_exponent1, d_right2)  # (12.16)
+            d_mu, d_S, d_alpha = self.in_points(mu, S, d_exponent1 @ right1.T, d_left2)
+            d_Z, more, d_theta = self.in_centres(left1.T @ d_exponent1, d_right2)
             return d_mu, d_S, d_Z, np.append(d_psi0.sum() + d_theta, per_dimension(d_alpha + more, self.width))
 
-        return PsiStatistics(psi0, Psi1, pair_sums.sums[:, -1], pull_back)
+        return PackedPsi(psi0, Psi1, pair_sums.sums[:, -1], pull_back)
 
     def in_points(self, mu, S, d_left1, d_left2) -> tuple[np.ndarray, ...]:
         """From gradients in the features of points to those in their means, their variances and alpha, (12.17)."""
@@ -152,7 +154,7 @@ class LinearPsi:
         self.ends = self.ZA[first], self.ZA[second]
         self.products = self.ends[0] * self.ends[1]  # (P, q)
 
-    def __call__(self, latent_mean, latent_variance, groups=None) -> PsiStatistics:
+    def __call__(self, latent_mean, latent_variance, groups=None) -> PackedPsi:
         """The statistics of points with these means and variances (N, q), equation (12.18)."""
         mu, S, G, a, ZA = latent_mean, latent_variance, _groups(groups, latent_mean), self.a, self.ZA
         Psi1, V = mu @ ZA.T, _sum_rows(S, G)  # (12.18)
@@ -169,7 +171,7 @@ class LinearPsi:
             d_a = d_psi0 @ (mu**2 + S) + np.sum(self.Z * d_ZA, axis=0)
             return d_mu, d_S, a * d_ZA, per_dimension(d_a, self.variance)
 
-        return PsiStatistics((mu**2 + S) @ a, Psi1, entries, pull_back)  # (12.18)
+        return PackedPsi((mu**2 + S) @ a, Psi1, entries, pull_back)  # (12.18)
 
 
 class BiasPsi:
@@ -194,7 +196,7 @@ class BiasPsi:
         self.inner, self.variance = inner, variance
         self.ends = sum(np.eye(n_inducing)[end] for end in pairs(n_inducing)[:2])  # (P, M)
 
-    def __call__(self, latent_mean, latent_variance, groups=None) -> PsiStatistics:
+    def __call__(self, latent_mean, latent_variance, groups=None) -> PackedPsi:
         """The statistics of points with these means and variances (N, q), equation (12.19)."""
         b, G = self.variance, _groups(groups, latent_mean)
         psi = self.inner(latent_mean, latent_variance, groups)
@@ -209,7 +211,7 @@ class BiasPsi:
             d_b = d_psi0.sum() + d_Psi1.sum() + np.sum(d_sums * (sums + b * n))
             return *inner[:3], np.append(inner[3], d_b)
 
-        return PsiStatistics(psi.psi0 + b, psi.Psi1 + b, entries, pull_back)  # (12.19)
+        return PackedPsi(psi.psi0 + b, psi.Psi1 + b, entries, pull_back)  # (12.19)
 
 
 class PointPsi:
@@ -225,7 +227,7 @@ class PointPsi:
     def __init__(self, kernel, inducing_inputs):
         self.kernel, self.Z = kernel, inducing_inputs
 
-    def __call__(self, latent_mean, latent_variance=None, groups=None) -> PsiStatistics:
+    def __call__(self, latent_mean, latent_variance=None, groups=None) -> PackedPsi:
         """The statistics of points at `latent_mean` (N, q), equation (12.8); a variance is not looked at."""
         kernel, Z, X, G = self.kernel, self.Z, latent_mean, _groups(groups, latent_mean)
         K = kernel(X, Z)  # (N, M)
@@ -237,7 +239,48 @@ class PointPsi:
             in_points = d_X + more_X, np.zeros_like(X)
             return in_points if isinstance(G, str) else (*in_points, d_Z, d_parameters + more_parameters)
 
-        return PsiStatistics(kernel.diag(X, noise=False), K, _products(K, G), pull_back)
+        return PackedPsi(kernel.diag(X, noise=False), K, _products(K, G), pull_back)
+
+
+def psi_statistics(kernel, latent_mean, latent_variance, inducing_inputs, groups=None) -> PackedPsi:
+    """The statistics of `psi.psi_statistics`, packed, and for groups of points: `PackedPsi`.
+
+    groups : ndarray (G, N) of 0 and 1, which points count in which Psi2; None: one group of all; "each": every point by
+    itself. The other parameters are those of `psi.psi_statistics`.
+
+    Notes
+    -----
+    Costs O(N M^2 q), never an array of N x M x M x q.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> psi_statistics(RBF(), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1))).Psi2.round(4)       # 1 / sqrt 3
+    array([[[0.5774]]])
+    """
+    mu, S, Z = latent_mean, latent_variance, inducing_inputs
+    return prepare_psi(kernel, Z, uncertain=S is not None)(mu, S, groups)
+
+
+def prepare_psi(kernel, inducing_inputs, uncertain=True):
+    """The Psi statistics as a function of latent points, ``psi(latent_mean, latent_variance, groups)``.
+
+    What depends on Z alone is computed here, once. `uncertain`: whether the points are Gaussian, or known exactly.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> psi = prepare_psi(RBF(), np.zeros((1, 1)))(np.zeros((2, 1)), np.array([[1.0], [0.0]]), "each")
+    >>> psi.Psi1.ravel().round(4), psi.pairs.ravel().round(4)                    # 1 / sqrt 2 and 1 / sqrt 3; 1 and 1
+    (array([0.7071, 1.    ]), array([0.5774, 1.    ]))
+    """
+    if not uncertain:
+        return PointPsi(kernel, inducing_inputs)
+    shape, biases = check_kernel(kernel)
+    psi: RBFPsi | LinearPsi | BiasPsi = (RBFPsi if isinstance(shape, RBF) else LinearPsi)(shape, inducing_inputs)
+    for bias in biases:
+        psi = BiasPsi(psi, bias.variance, len(inducing_inputs))
+    return psi
 
 
 # --- sums over the points of each group, or none, and their pull-backs ----------------------------------------

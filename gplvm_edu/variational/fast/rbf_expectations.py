@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK_ROWS = 32  # so many rows of exponents stay in the processor's cache
+BLOCK_ROWS = 128  # rows of exponents made at a time, so that they are still in the cache when they are summed
+BACK_ROWS = 32  # and in the gradient: BLAS multiplies so few rows without copying them first, twice as fast
 KEPT_NUMBERS = 2**25  # exponentials kept for the gradient: 256 MB; beyond it they are computed again
 
 
@@ -73,13 +74,14 @@ def pull_back_points(d_features, latent_mean, latent_variance, weights, order) -
     """
     mu, S, alpha, kappa = latent_mean, latent_variance, weights, order
     q = mu.shape[1]
-    c = kappa * alpha * S + 1.0
-    w = kappa * alpha / c
+    shrunk = 1.0 / (kappa * alpha * S + 1.0)
+    w = kappa * alpha * shrunk
     d_w, d_wmu, d_constant = d_features[:, :q], d_features[:, q : 2 * q], d_features[:, 2 * q : 2 * q + 1]
-    d_mu = w * (d_wmu - mu * d_constant)  # (12.17)
-    d_w = d_w + mu * d_wmu - 0.5 * mu**2 * d_constant
-    d_S = -(w**2) * d_w - 0.5 * w * d_constant
-    d_alpha = np.sum(kappa * d_w / c**2 - 0.5 * kappa * (S / c) * d_constant, axis=0)
+    mu_d = mu * d_constant
+    d_mu = w * (d_wmu - mu_d)  # (12.17)
+    d_bar = d_w + mu * (d_wmu - 0.5 * mu_d)  # (12.17)
+    d_S = -w * (w * d_bar + 0.5 * d_constant)  # (12.17)
+    d_alpha = kappa * np.einsum("nq,nq->q", shrunk, shrunk * d_bar - 0.5 * S * d_constant)  # (12.17)
     return d_mu, d_S, d_alpha
 
 
@@ -151,8 +153,8 @@ def sum_expectations(left, right, groups=None) -> PairSums:
     G = np.ones((1, N)) if groups is None else groups
     kept = np.empty((N, C)) if N * C <= KEPT_NUMBERS else None
     sums = np.zeros((len(G), *right.shape))
-    for rows in _blocks(N):
-        E = expected_rbf(left[rows], right, None if kept is None else kept[rows])  # (12.15)
+    for rows in _blocks(N, BLOCK_ROWS):
+        E = expected_rbf(left[rows], right, None if kept is None else kept[rows])
         for g, mask in enumerate(G):
             sums[g] += (left[rows] if groups is None else mask[rows, None] * left[rows]).T @ E  # (12.16)
     return PairSums(sums, kept)
@@ -178,7 +180,7 @@ def pull_back_sums(d_sums, pair_sums, left, right, groups=None) -> tuple[np.ndar
     """
     d_left, d_right = np.zeros_like(left), np.sum(d_sums[:, None] * pair_sums.sums, axis=0)  # (12.16)
     folded = [(g * right).T.copy() for g in d_sums]  # (C, 2q + 2)
-    for rows in _blocks(len(left)):
+    for rows in _blocks(len(left), BACK_ROWS):
         E = expected_rbf(left[rows], right) if pair_sums.kept is None else pair_sums.kept[rows]
         for g, right_g in enumerate(folded):
             product = E @ right_g  # (12.16)
@@ -186,5 +188,5 @@ def pull_back_sums(d_sums, pair_sums, left, right, groups=None) -> tuple[np.ndar
     return d_left, d_right
 
 
-def _blocks(N):
-    return [slice(i, min(i + BLOCK_ROWS, N)) for i in range(0, N, BLOCK_ROWS)]
+def _blocks(N, size):
+    return [slice(i, min(i + size, N)) for i in range(0, N, size)]
