@@ -18,8 +18,8 @@ from gplvm_edu.noise import Gaussian, Ordinal, PerColumn, Probit
 
 def answer(selection):
     """What is compared: the active set, gains, offers, sites, matrices, evidence."""
-    M, L = (tuple(part) if isinstance(part, tuple) else part for part in (selection.M, selection.L))
-    return (*selection[:5], M, L, selection.log_evidence)
+    s = selection
+    return s.active, s.gains, s.offers, s.site_means, s.precisions, s.M, s.L, s.log_evidence
 
 
 def exhausted(select):
@@ -33,6 +33,7 @@ def exhausted(select):
 
 
 def ended(select):
+    """The same parts of a selection that was returned at once."""
     return lambda *problem: answer(select(*problem))
 
 

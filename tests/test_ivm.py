@@ -25,6 +25,7 @@ from gplvm_edu.ivm import (
     active_log_likelihood_by_column,
     column_groups,
     entropy_reductions,
+    fast,
     inactive_log_likelihood,
     inactive_log_likelihood_by_column,
     include,
@@ -172,8 +173,8 @@ def test_columns_treated_together_are_each_column_by_itself(seed, missing):
 @pytest.mark.identity
 @given(any_seed, any_kernel, st.sampled_from([0.0, 0.3, 0.7]))
 @quick
-def test_by_column_is_the_plain_selection_of_the_rows_that_each_column_has(seed, which, missing):
-    """Told which rows to take and in which order, `ivm_select` finds for each column alone what was found for all."""
+def test_by_column_includes_in_each_column_the_rows_that_it_has(seed, which, missing):
+    """`include`, told the rows and their order, finds for each column alone what was found for its group."""
     Y, X = problem(seed, missing=missing)
     kernel = KERNELS[which]
     *_, chosen = select_by_column(Y, X, kernel, Gaussian(0.2), 7)
@@ -501,6 +502,15 @@ def test_a_row_begins_at_the_likeliest_of_its_own_place_and_the_active_ones(name
         own, best = (mapping.log_density(Y, Z)[0] - (0.5 * np.sum(Z**2, axis=1) if prior else 0.0) for Z in (X, begin))
         penalty = 0.5 * np.sum(mapping.centres**2, axis=1) if prior else 0.0
         assert_allclose(best, np.maximum(own, (table - penalty).max(axis=1)), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_complete_rows_at_the_places_of_active_rows_with_gaps_have_a_variance_for_each_column():
+    Y, _, mapping = mapped("spherical", KERNELS[0], missing=0.3)
+    complete = np.nan_to_num(Y)
+    table = np.column_stack([mapping.log_density(complete, np.tile(c, (12, 1)))[0] for c in mapping.centres])
+    assert_allclose(fast.log_likelihoods_at_active(mapping, complete), table, rtol=1e-9)
+    assert_allclose(log_likelihoods_at_active(mapping, complete), table, rtol=1e-9)
 
 
 @pytest.mark.identity

@@ -29,7 +29,7 @@ def likeliest_starts(active, Y, X, rows=slice(None)) -> np.ndarray:
     >>> from gplvm_edu.ivm import select_active_set, selection_map
     >>> from gplvm_edu.kernels import RBF
     >>> from gplvm_edu.noise import Gaussian
-    >>> Y, X = np.array([[-1.0], [1.0], [0.9]]), np.array([[-2.0], [2.0], [-2.1]])       # the third is far from home
+    >>> Y, X = np.array([[-1.0], [1.0], [0.9]]), np.array([[-2.0], [2.0], [-2.1]])  # the third lies far from the second
     >>> chosen = select_active_set(Y[:2], X[:2], RBF(), Gaussian(0.1), 2)
     >>> likeliest_starts(selection_map(chosen, X[:2], RBF(), Gaussian(0.1)), Y[2:], X[2:])
     array([[2.]])

@@ -243,7 +243,7 @@ def demand_one_covariance(Y, noise) -> None:
         what = "Y has gaps" if has_gaps(Y) else f"the noise {noise!r} is not the same for all columns"
         raise ValueError(
             f"ivm_select keeps one covariance for all columns, but {what}. Use select_by_column, which keeps one "
-            'for each, or select_active_set, which chooses (chapter 7, "One more point").'
+            'for each, or select_active_set, which chooses (chapter 7, "Which point tells most").'
         )
 
 

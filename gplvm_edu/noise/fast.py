@@ -1,8 +1,9 @@
 """The gradient in the cut points of all columns at once, where each column has cut points of its own.
 
 `ordinal.cut_gradients` is called once for each column; here the terms of all columns are computed together, and summed
-by column and level in one pass. With three levels it is 1.8 times faster at N = 300, D = 12, and 3.5 times at N = 100,
-D = 64 (tests/bench_fast.py). Where the columns share their cut points there is one call of the plain function anyway.
+by column and level in one pass. With three levels it is about 1.7 times faster at N = 300, D = 12, and 3.3 times at
+N = 100, D = 64 (tests/bench_fast.py). Where the columns share their cut points, one call of the plain
+function serves all.
 """
 
 import numpy as np
