@@ -1,6 +1,6 @@
 """Benchmarks of the Bayesian GP-LVM: one bound with its gradient beside the exponentials that it can't do without.
 
-    python tests/bench_variational.py            ours: at most 12 times one exp over N x M(M+1)/2 (one BLAS thread),
+    python tests/bench_variational.py            ours: at most 10 times one exp over N x M(M+1)/2 (one BLAS thread),
                                                  time linear in N, N = 20000 in less than 2 GB
     python tests/bench_variational.py peers      GPy and GPflow too, on the same data and start, where installed
 
@@ -26,7 +26,7 @@ from gplvm_edu.linalg import centre
 from gplvm_edu.papers.variational import common_start
 from gplvm_edu.variational.fast import bound_and_gradients, group_outputs
 
-TARGET, Q, M = 12.0, 10, 50
+TARGET, Q, M = 10.0, 10, 50
 
 
 def problem(N):

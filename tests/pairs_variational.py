@@ -33,17 +33,16 @@ def random_kernel(rng, q, theta, planes=True):
 
 
 def random_points(rng, N, M, q):
-    """Means, variances over five powers of ten, inducing inputs; now and then duplicate points, or an inducing point near one.
+    """Means, variances over five powers of ten, inducing inputs; one of these near a mean; now and then duplicates.
 
     Positions are of the order of the length scales: the fast exponents multiply (mu - z)^2 out, and of a distance of d
-    length scales 2 log10(d) digits of the exponent are lost by that, whatever the program. No inducing point is exactly at
-    a mean: there its gradient is zero, and only rounding could be compared.
+    length scales 2 log10(d) digits of the exponent are lost by that, whatever the program. No inducing point is
+    exactly at a mean: there its gradient is zero, and only rounding could be compared.
     """
     mu, Z, S = rng.standard_normal((N, q)), rng.standard_normal((M, q)), 10.0 ** rng.uniform(-4.0, 1.0, (N, q))
     if rng.random() < 0.3:
         mu[-1], S[-1] = mu[0], S[0]
-    if rng.random() < 0.3:
-        Z[0] = mu[0] + 0.1 * rng.standard_normal(q)
+    Z[0] = mu[0] + 0.2 * rng.standard_normal(q)
     return mu, S, Z
 
 

@@ -30,7 +30,7 @@ def with_noise(model, noise_variance) -> BayesianGPLVM:
     """
     now, noise = model.map_, checks.positive("noise_variance", noise_variance)
     parameters = Parameters(now.latent_mean, now.latent_variance, now.centres, now.kernel, noise)
-    return copy.copy(model).set_parameters(parameters)  # (13.19)
+    return copy.copy(model).set_parameters(parameters)
 
 
 class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
@@ -148,7 +148,7 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
         Y = validate_data(self, Y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.column_stack(
             [model.log_density(Y, self.method, self.n_starts, tol=self.tol) for model in self.models_]
-        )  # (13.18)
+        )
 
     def predict_log_proba(self, Y) -> np.ndarray:
         """Logarithms of the probabilities of the classes, (n, C)."""

@@ -53,7 +53,11 @@ def bound_and_gradients(Y, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradi
         d_g = data_gradients(Y_g, alone, found)
         d.latent_mean[rows] += d_g.latent_mean
         d.latent_variance[rows] += d_g.latent_variance
-        d = Gradients(*d[:2], *(total + part for total, part in zip(d[2:], d_g[2:], strict=True)))
+        d = d._replace(
+            inducing_inputs=d.inducing_inputs + d_g.inducing_inputs,
+            kernel=d.kernel + d_g.kernel,
+            noise_variance=d.noise_variance + d_g.noise_variance,
+        )
         terms = BoundTerms(terms.fit + found.terms.fit, terms.trace + found.terms.trace, 0.0)  # (12.26)
     kl = 0.0 if S is None else kl_divergence(mu, S)
     return terms._replace(kl=kl), subtract_kl_gradients(d, parameters)  # (12.26)

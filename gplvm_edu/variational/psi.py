@@ -274,8 +274,8 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
     b = sum(bias.variance for bias in biases)
     d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, _statistics(shape, mu, S, Z), b)
     if isinstance(shape, Linear):
-        at = mu, S, Z, np.broadcast_to(shape.variance, Z.shape[1])
-        d_mu, d_S, d_Z, d_a = linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, *at)
+        a = np.broadcast_to(shape.variance, Z.shape[1])
+        d_mu, d_S, d_Z, d_a = linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, mu, S, Z, a)
         d_kernel = per_dimension(d_a, shape.variance)
     else:
         at = mu, S, Z, shape.variance, np.broadcast_to(shape.inverse_width, Z.shape[1])

@@ -81,9 +81,11 @@ class RBFPsi:
         self.origin = inducing_inputs.mean(axis=0)  # only differences count: keep the exponents small
         Z = self.Z = inducing_inputs - self.origin
         first, second, _, _ = pairs(len(Z))
-        self.middle, self.gap = 0.5 * (Z[first] + Z[second]), Z[first] - Z[second]  # (12.14)  (P, q)
+        one, other = Z[first], Z[second]
+        self.middle, self.gap = 0.5 * (one + other), one - other  # (P, q)
+        self.gap_squared = self.gap**2
         self.right1 = centre_features(Z, np.full(len(Z), np.log(self.theta)))
-        height = 2 * np.log(self.theta) - 0.25 * self.gap**2 @ self.alpha  # (12.14)
+        height = 2 * np.log(self.theta) - 0.25 * self.gap_squared @ self.alpha  # (12.14)
         self.right2 = centre_features(self.middle, height)
 
     def __call__(self, latent_mean, latent_variance, groups=None) -> PackedPsi:
@@ -124,7 +126,7 @@ class RBFPsi:
         d_middle, d_height2 = pull_back_centres(d_right2, self.middle)
         d_gap = -0.5 * self.alpha * self.gap * d_height2[:, None]
         d_Z = d_Z + _to_ends(0.5 * d_middle + d_gap, 0.5 * d_middle - d_gap, len(self.Z))
-        return d_Z, -0.25 * d_height2 @ self.gap**2, (d_height1.sum() + 2.0 * d_height2.sum()) / self.theta
+        return d_Z, -0.25 * d_height2 @ self.gap_squared, (d_height1.sum() + 2.0 * d_height2.sum()) / self.theta
 
 
 class LinearPsi:
@@ -317,6 +319,5 @@ def _to_ends(d_first, d_second, M):
     first, second, _, _ = pairs(M)
     square = np.zeros((M, M, d_first.shape[1]))
     square[first, second] = d_first
-    d_Z = square.sum(axis=1)
-    square[first, second] = d_second
-    return d_Z + square.sum(axis=0)
+    square[second, first] += d_second
+    return square.sum(axis=1)
