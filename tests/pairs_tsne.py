@@ -45,7 +45,7 @@ def at(X, P):
     return value_and_gradient, (X / max(1.0, np.abs(X).max())).ravel()
 
 
-STRIPS = (fast.cost_and_gradient, fast._both_ways, fast._add_products)
+STRIPS = (fast.cost_and_gradient, fast.sum_both_ways, fast.add_both_ways)
 PAIRS = (
     Pair(
         "tsne: cost and gradient",

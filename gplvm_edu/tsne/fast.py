@@ -44,24 +44,24 @@ def cost_and_gradient(X, P, with_cost=True) -> tuple[float, np.ndarray]:
         w = cdist(X[n], X[i:], "sqeuclidean")  # (B, N - i)
         w += 1.0
         if with_cost:
-            logarithms += _both_ways(p * np.log((p + TINY) * w))  # (11.8)
+            logarithms += sum_both_ways(p * np.log((p + TINY) * w))  # (11.8)
         np.reciprocal(w, out=w)
         np.fill_diagonal(w, 0.0)
-        Z += _both_ways(w)
-        _add_products(attraction, p * w, X1, i)  # (11.9)
+        Z += sum_both_ways(w)
+        add_both_ways(attraction, p * w, X1, i)  # (11.9)
         w *= w
-        _add_products(repulsion, w, X1, i)  # (11.9)
+        add_both_ways(repulsion, w, X1, i)  # (11.9)
     F = attraction - repulsion / Z
     gradient = 4.0 * (F[:, q:] * X - F[:, :q])  # (11.10)
     return (float(logarithms + np.log(Z)) if with_cost else np.nan), gradient
 
 
-def _both_ways(strip):
+def sum_both_ways(strip):
     """Sum over the strip of a symmetric matrix and its mirror image; the square at its beginning counts once."""
     return 2.0 * strip.sum() - strip[:, : len(strip)].sum()
 
 
-def _add_products(total, strip, X1, i):
+def add_both_ways(total, strip, X1, i):
     """Add what rows i, i + 1, ... of a symmetric matrix, known from the diagonal on, and their mirror image give."""
     B = len(strip)
     total[i:] += strip.T @ X1[i : i + B]
