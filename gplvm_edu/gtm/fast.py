@@ -31,9 +31,12 @@ def log_densities(Y, means, precision) -> np.ndarray:
     """
     origin = means.mean(axis=0)
     y, m, beta, D = Y - origin, means - origin, precision, Y.shape[1]
-    constant = 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * np.sum(y**2, axis=1, keepdims=True)
-    left = np.hstack([beta * m, -0.5 * beta * np.sum(m**2, axis=1, keepdims=True), np.ones((len(m), 1))])
-    return left @ np.hstack([y, np.ones((len(y), 1)), constant]).T  # (9.27)  (K, N)
+    y2, m2 = np.einsum("nd,nd->n", y, y), np.einsum("kd,kd->k", m, m)
+    constant = 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * y2  # (N,)
+    left, right = np.empty((len(m), D + 2)), np.empty((D + 2, len(y)))
+    left[:, :D], left[:, D], left[:, D + 1] = beta * m, -0.5 * beta * m2, 1.0
+    right[:D], right[D], right[D + 1] = y.T, 1.0, constant
+    return left @ right  # (9.27)  (K, N)
 
 
 def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
