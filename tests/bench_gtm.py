@@ -38,8 +38,8 @@ def ours():
     def step(move):
         """One E-step and one M-step, with the log likelihood: two states of the generator, one M-step between."""
         W, beta = state.weights, state.precision + move
-        R, log_density = gtm.responsibilities(gtm.log_densities(Y, Phi @ W.T, beta), overwrite=True)
-        return float(np.sum(log_density)), gtm.m_step(Y, Phi, R, beta, 0.1)
+        R, log_density = gtm.gaps.e_step(Y, Phi @ W.T, beta)
+        return float(np.sum(log_density)), gtm.gaps.m_step(Y, Phi, R, beta, 0.1)
 
     return step
 

@@ -44,7 +44,12 @@ def problem(seed=0, which=1, N=30, D=3, gaps=0.0, terms="linear", width=1.0):
 
 
 def posterior(Y, Phi, W, beta):
-    return gtm.responsibilities(gtm.log_densities(Y, Phi @ W.T, beta))
+    return gtm.gaps.e_step(Y, Phi @ W.T, beta)
+
+
+def steps(gaps):
+    """The plain steps for complete data, those that know gaps for the others."""
+    return dict(e_step=gtm.gaps.e_step, m_step=gtm.gaps.m_step) if gaps else {}
 
 
 def penalised(Y, Phi, W, beta, alpha, sign=-1):
@@ -111,11 +116,13 @@ def test_the_start_is_the_plane_of_pca_and_its_noise_the_larger_of_two(which):
 @quick
 def test_densities_are_gaussians_of_the_observed_entries(seed, which, gaps):
     Y, _, Phi, W, beta = problem(seed, which, N=3, gaps=gaps)
-    log_p, m = gtm.log_densities(Y, Phi @ W.T, beta), Phi @ W.T
-    for n, y in enumerate(Y):
-        O = ~np.isnan(y)
-        expected = [multivariate_normal(row[O], np.eye(O.sum()) / beta).logpdf(y[O]) for row in m]
-        assert_allclose(log_p[:, n], expected, rtol=1e-8, atol=1e-8)
+    m = Phi @ W.T
+    for log_densities in [gtm.gaps.log_densities] if gaps else [gtm.log_densities, gtm.fast.log_densities]:
+        log_p = log_densities(Y, m, beta)
+        for n, y in enumerate(Y):
+            O = ~np.isnan(y)
+            expected = [multivariate_normal(row[O], np.eye(O.sum()) / beta).logpdf(y[O]) for row in m]
+            assert_allclose(log_p[:, n], expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.identity
@@ -123,20 +130,43 @@ def test_densities_are_gaussians_of_the_observed_entries(seed, which, gaps):
 @quick
 def test_responsibilities_are_a_softmax_at_any_scale(seed, power):
     log_p = 10.0**power * np.random.default_rng(seed).standard_normal((6, 4))
-    R, log_density = gtm.responsibilities(log_p)
-    assert_allclose(R, softmax(log_p, axis=0), atol=1e-15)
-    assert_allclose(R.sum(axis=0), 1.0, rtol=1e-14)
-    assert_allclose(log_density, logsumexp(log_p, axis=0) - np.log(6), rtol=1e-12)
     untouched = log_p.copy()
-    gtm.responsibilities(log_p)
-    assert np.array_equal(log_p, untouched)
-    assert gtm.responsibilities(log_p, overwrite=True)[0] is log_p
+    for responsibilities in (gtm.responsibilities, gtm.fast.responsibilities):
+        R, log_density = responsibilities(log_p)
+        assert_allclose(R, softmax(log_p, axis=0), atol=1e-15)
+        assert_allclose(R.sum(axis=0), 1.0, rtol=1e-14)
+        assert_allclose(log_density, logsumexp(log_p, axis=0, b=1 / 6), rtol=1e-12)
+        assert np.array_equal(log_p, untouched)
+    assert gtm.fast.responsibilities(log_p, overwrite=True)[0] is log_p
 
 
-def test_a_point_far_from_every_node_still_has_its_nearest_one():
-    R, log_density = gtm.responsibilities(gtm.log_densities(np.array([[1e4]]), np.array([[0.0], [1.0]]), 1e3))
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 9), st.floats(-3, 8), st.sampled_from([0.0, -1e4]))
+@quick
+def test_fast_responsibilities_are_the_plain_ones(seed, K, N, power, offset):
+    rng = np.random.default_rng(seed)
+    log_p = 10.0**power * rng.standard_normal((K, N)) + offset
+    log_p[1:][rng.random((K - 1, N)) < 0.2] = -np.inf
+    for plain, fast in zip(gtm.responsibilities(log_p), gtm.fast.responsibilities(log_p), strict=True):
+        assert_allclose(fast, plain, rtol=1e-9, atol=1e-250)
+
+
+@pytest.mark.parametrize("module", [gtm, gtm.fast])
+def test_a_point_far_from_every_node_still_has_its_nearest_one(module):
+    log_p = module.log_densities(np.array([[1e4]]), np.array([[0.0], [1.0]]), 1e3)
+    assert np.exp(log_p).max() == 0.0
+    R, log_density = module.responsibilities(log_p)
     assert_allclose(R.ravel(), [0.0, 1.0], atol=1e-250)
     assert np.isfinite(log_density).all()
+
+
+@pytest.mark.parametrize("responsibilities", [gtm.responsibilities, gtm.fast.responsibilities])
+def test_an_impossible_node_takes_nothing_and_a_single_node_takes_all(responsibilities):
+    R, log_density = responsibilities(np.array([[-np.inf, -3.0], [-2.0, -np.inf]]))
+    assert_allclose(R, [[0.0, 1.0], [1.0, 0.0]], atol=1e-250)
+    assert_allclose(log_density, np.array([-2.0, -3.0]) - np.log(2))
+    R, log_density = responsibilities(np.array([[-5e3, 7.0]]))
+    assert np.array_equal(R, [[1.0, 1.0]]) and np.array_equal(log_density, [-5e3, 7.0])
 
 
 # --- M-step --------------------------------------------------------------------------------------------------
@@ -166,7 +196,7 @@ def test_one_em_step_is_the_brute_force_one(which, gaps):
         W_new[d] = np.linalg.solve(A.T @ A + alpha / beta * np.eye(Phi.shape[1]), A.T @ b)
     m_new = Phi @ W_new.T
     total = sum(R[i, n] * np.nansum((Y[n] - m_new[i]) ** 2) for n in range(N) for i in range(K))
-    states = list(gtm.em_iterates(Y, Phi, W, beta, alpha, max_iter=1))
+    states = list(gtm.em_iterates(Y, Phi, W, beta, alpha, max_iter=1, **steps(gaps)))
     assert_allclose(states[1].weights, W_new, rtol=1e-7, atol=1e-9)
     assert_allclose(1 / states[1].precision, total / np.count_nonzero(~np.isnan(Y)), rtol=1e-9)
 
@@ -180,7 +210,7 @@ def test_the_cheap_squared_error_is_the_double_sum_for_any_weights(seed, gaps):
     m = Phi @ np.random.default_rng(seed).standard_normal(W.shape).T
     direct = sum(R[i] @ np.nansum((Y - m[i]) ** 2, axis=1) for i in range(len(m)))
     squares, n_entries = gtm.observed_squares(Y)
-    assert_allclose(gtm.squared_error(squares, m, *gtm.weighted_sums(R, Y)), direct, rtol=1e-9)
+    assert_allclose(gtm.squared_error(squares, m, *gtm.gaps.weighted_sums(R, Y)), direct, rtol=1e-9)
     assert n_entries == np.count_nonzero(~np.isnan(Y))
 
 
@@ -189,7 +219,7 @@ def test_the_cheap_squared_error_is_the_double_sum_for_any_weights(seed, gaps):
 @quick
 def test_em_never_lowers_the_penalised_likelihood(seed, which, gaps, alpha):
     Y, _, Phi, W, beta = problem(seed, which, gaps=gaps)
-    states = list(gtm.em_iterates(Y, Phi, W, beta, alpha, max_iter=40, noise_floor=1e-6))
+    states = list(gtm.em_iterates(Y, Phi, W, beta, alpha, max_iter=40, noise_floor=1e-6, **steps(gaps)))
     values = np.array([state.value for state in states])
     assert np.diff(values).min() > -1e-9 * np.abs(values).max()
     last = states[-1]
@@ -201,7 +231,7 @@ def test_em_never_lowers_the_penalised_likelihood(seed, which, gaps, alpha):
 @pytest.mark.long
 def test_at_the_fixed_point_the_regulariser_is_subtracted_and_not_added(gaps):
     Y, _, Phi, W, beta = problem(2, 0, gaps=gaps)
-    *_, last = gtm.em_iterates(Y, Phi, W, beta, alpha=0.5, max_iter=3000)
+    *_, last = gtm.em_iterates(Y, Phi, W, beta, alpha=0.5, max_iter=3000, **steps(gaps))
     W, beta = last.weights, last.precision
     minus = numerical_gradient(lambda V: penalised(Y, Phi, V, beta, 0.5), W)
     plus = numerical_gradient(lambda V: penalised(Y, Phi, V, beta, 0.5, sign=+1), W)
@@ -227,6 +257,34 @@ def test_the_weights_are_stationary_for_the_old_beta_only():
 
 
 # --- gaps ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.identity
+@given(st.integers(0, 10**6), st.sampled_from([0, 1, 2]), st.floats(-3, 4), st.sampled_from([0.0, 0.2, 0.5]))
+@quick
+def test_with_gaps_each_row_and_each_column_is_the_complete_case(seed, which, power, share):
+    """Densities row by row with the columns observed there, sums and weights column by column with its rows."""
+    Y, _, Phi, W, beta = problem(seed, which, gaps=share)
+    scale, seen = 10.0**power, ~np.isnan(Y)
+    Y, m, beta = scale * Y, scale * Phi @ W.T, beta / scale**2
+    log_p = gtm.gaps.log_densities(Y, m, beta)
+    for n, O in enumerate(seen):
+        alone = gtm.log_densities(Y[n : n + 1, O], m[:, O], beta)[:, 0]
+        assert_allclose(log_p[:, n], alone, rtol=1e-9, atol=1e-9 * np.abs(log_p).max())
+    R, _ = gtm.gaps.e_step(Y, m, beta)
+    counts, sums = gtm.gaps.weighted_sums(R, Y)
+    weights = gtm.gaps.solve_weights(Phi, counts, sums, 0.3)
+    for d, O in enumerate(seen.T):
+        own_counts, own_sums = gtm.weighted_sums(R[:, O], Y[O, d : d + 1])
+        assert_allclose(counts[:, min(d, counts.shape[1] - 1)], own_counts[:, 0], rtol=1e-12, atol=1e-12)
+        assert_allclose(sums[:, d], own_sums[:, 0], rtol=1e-9, atol=1e-12 * scale)
+        own = gtm.solve_weights(Phi, own_counts, own_sums, 0.3)[0]
+        assert_allclose(weights[d], own, rtol=1e-9, atol=1e-9 * np.abs(own).max())
+    n_entries = gtm.observed_squares(Y)[1]
+    new, precision = gtm.gaps.m_step(Y, Phi, R, beta, alpha=0.3 * beta)
+    assert_allclose(new, weights, rtol=1e-9, atol=1e-9 * np.abs(weights).max())
+    residuals = [np.nansum((Y - row) ** 2, axis=1) for row in Phi @ new.T]
+    assert_allclose(1 / precision, np.sum(R * residuals) / n_entries, rtol=1e-9)
 
 
 @pytest.mark.identity
@@ -259,7 +317,7 @@ def test_gaps_are_filled_better_than_by_the_mean():
 @quick
 def test_the_free_energy_is_the_likelihood_minus_a_divergence(seed, gaps):
     Y, _, Phi, W, beta = problem(seed, gaps=gaps)
-    log_p = gtm.log_densities(Y, Phi @ W.T, beta)
+    log_p = gtm.gaps.log_densities(Y, Phi @ W.T, beta)
     exact, log_density = gtm.responsibilities(log_p)
     R = softmax(3 * np.random.default_rng(seed).standard_normal(log_p.shape), axis=0)
     divergence = np.sum(R * (np.log(R) - np.log(np.maximum(exact, 1e-300))))
@@ -291,7 +349,7 @@ def test_incremental_em_never_lowers_the_free_energy(seed, batch_size, gaps, fre
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_one_batch_of_all_points_is_plain_em(gaps):
     Y, _, Phi, W, beta = problem(1, gaps=gaps)
-    plain = list(gtm.em_iterates(Y, Phi, W, beta, 0.1, max_iter=6))
+    plain = list(gtm.em_iterates(Y, Phi, W, beta, 0.1, max_iter=6, **steps(gaps)))
     whole = list(gtm.incremental_iterates(Y, Phi, W, beta, len(Y), 0.1, max_iter=6))
     assert_allclose(whole[-1].weights, plain[-1].weights, rtol=1e-8, atol=1e-10)
     assert_allclose(whole[-1].precision, plain[-1].precision, rtol=1e-10)

@@ -35,6 +35,7 @@ from gplvm_edu.tsne import (
     conditional_affinities,
     cost_and_gradient,
     divergence,
+    fast,
     joint_affinities,
     likelihood_share,
     paper_kernel,
@@ -153,7 +154,7 @@ def test_search_says_where_no_width_can_reach_the_perplexity():
 @pytest.mark.identity
 @given(st.integers(0, 10**6), st.integers(4, 20), st.integers(1, 3))
 @quick
-def test_the_cost_in_one_pass_is_the_sum_over_all_pairs(seed, N, q):
+def test_the_cost_is_the_sum_over_all_pairs(seed, N, q):
     _, X, P = problem(seed, N=N, q=q)
     cost, _ = cost_and_gradient(X, P)
     assert_allclose(cost, brute_force_cost(X, P), rtol=1e-9)
@@ -166,10 +167,31 @@ def test_cost_and_gradient_are_those_of_scikit_learn(N):
     Y, X, _ = problem(N, N=N)
     P = joint_affinities(Y, min(10.0, N / 4))
     cost, gradient = _t_sne._kl_divergence(X.ravel(), squareform(P), 1, N, 2)
-    ours = cost_and_gradient(X, P)
-    assert_allclose(ours[0], cost, rtol=1e-9)
-    assert_allclose(ours[1].ravel(), gradient, rtol=1e-7, atol=1e-12)
-    assert np.isnan(cost_and_gradient(X, P, with_cost=False)[0])
+    for ours in (cost_and_gradient(X, P), fast.cost_and_gradient(X, P)):
+        assert_allclose(ours[0], cost, rtol=1e-9)
+        assert_allclose(ours[1].ravel(), gradient, rtol=1e-7, atol=1e-12)
+    assert np.isnan(fast.cost_and_gradient(X, P, with_cost=False)[0])
+
+
+@pytest.mark.parametrize("way", [cost_and_gradient, fast.cost_and_gradient])
+def test_the_edges_of_cost_and_gradient(way):
+    """Two points have one affinity and no cost; points at one place have equal q; far apart, only ratios of w count."""
+    pair = np.array([[0.0, 0.5], [0.5, 0.0]])
+    cost, gradient = way(np.array([[0.0, 1.0], [3.0, 0.0]]), pair)
+    assert abs(cost) < 1e-15 and np.abs(gradient).max() < 1e-15
+
+    _, X, P = problem(4, N=7)
+    cost, gradient = way(np.full_like(X, 2.5), P)
+    assert_allclose(cost, divergence(P, np.full((7, 7), 1 / 42)), rtol=1e-12)
+    assert np.abs(gradient).max() < 1e-15
+
+    for scale in (1e8, 1e12, 1e50):  # Z is 1e-14 to 1e-98: 1 + |x - x'|^2 is |x - x'|^2 for all pairs
+        inverse = squareform(1 / pdist(X, "sqeuclidean"))
+        Q = inverse / inverse.sum()
+        cost, gradient = way(scale * X, P)
+        expected = 4 * np.einsum("nm,nmq->nq", (P - Q) * inverse, X[:, None] - X)
+        assert_allclose(cost, divergence(P, Q), rtol=1e-9)
+        assert_allclose(scale * gradient, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.gradient
@@ -188,11 +210,10 @@ def test_gradient_of_the_cost_against_differences(seed, N, q, exponent):
 @pytest.mark.identity
 def test_exaggeration_multiplies_the_attraction_alone():
     _, X, P = problem(2)
-    plain, strong = cost_and_gradient(X, P), cost_and_gradient(X, P, exaggeration=3.0)
     w = 1 / (1 + squareform(pdist(X, "sqeuclidean")))
     pull = 4 * np.einsum("nm,nmq->nq", P * w, X[:, None] - X)
-    assert_allclose(strong[1], plain[1] + 2 * pull, rtol=1e-9, atol=1e-12)
-    assert strong[0] == plain[0]
+    for way in (cost_and_gradient, fast.cost_and_gradient):
+        assert_allclose(way(X, 3 * P)[1], way(X, P)[1] + 2 * pull, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.gradient

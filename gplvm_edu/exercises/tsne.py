@@ -131,7 +131,7 @@ def the_largest_exaggeration(function):
         value, expected = float(function(P)), 1.0 / ((N - 1) * mu[1])
         if close(value, expected):
             x = 1e-6 * U[:, 1:2]
-            below, above = (np.vdot(x, cost_and_gradient(x, P, a * value)[1]) for a in (0.9, 1.1))
+            below, above = (np.vdot(x, cost_and_gradient(x, a * value * P)[1]) for a in (0.9, 1.1))
             assert below < 0 < above  # the slowest mode grows below, and shrinks above
             continue
         if close(value, 1.0 / (N * mu[1]), rtol=1e-3):

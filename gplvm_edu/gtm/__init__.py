@@ -1,16 +1,17 @@
 """The generative topographic mapping (chapter 9).
 
-`grid` holds the latent side, `em` the algorithm, `incremental` its version for a few points at a time, `sheet` the map,
-`selection` the choice of width and regulariser, `model` what all models on a grid share, `estimator` the class, `som`
-the self-organising map beside it.
+`grid` holds the latent side, `em` the algorithm (`fast` its E-step in less time, `gaps` the same with missing values),
+`incremental` its version for a few points at a time, `sheet` the map, `selection` the choice of width and regulariser,
+`model` what all models on a grid share, `estimator` the class, `som` the self-organising map beside it.
 """
 
+from . import fast, gaps
 from .em import (
     GTMState,
+    e_step,
     em_iterates,
     log_densities,
     m_step,
-    observed_squares,
     posterior_means,
     posterior_modes,
     responsibilities,
@@ -19,6 +20,7 @@ from .em import (
     weighted_sums,
 )
 from .estimator import GTM
+from .gaps import observed_squares
 from .grid import Basis, basis_derivatives, basis_functions, grid_spacing, latent_grid, make_basis, principal_sheet
 from .incremental import Sums, free_energy, incremental_iterates, partial_e_step, update_sums
 from .model import SheetModel, weighted_moments
@@ -38,8 +40,11 @@ __all__ = [
     "basis_derivatives",
     "basis_functions",
     "best_setting",
+    "e_step",
     "em_iterates",
+    "fast",
     "free_energy",
+    "gaps",
     "grid_search",
     "grid_spacing",
     "incremental_iterates",

@@ -1,7 +1,7 @@
 """The GTM's EM algorithm: responsibilities in log space, a weighted regression, one line for the noise.
 
-Matrices over nodes and points are (K, N), one column a point: sums over nodes then run along memory. NaN in Y
-means "not observed"; such entries are integrated out.
+Matrices over nodes and points are (K, N), one column a point. The data are complete here; `gaps` has the same for rows
+with missing values, and `fast` the E-step that the estimators use.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ..linalg import has_gaps, solve_cholesky
+from ..linalg import solve_cholesky, squared_distances
 
 
 class GTMState(NamedTuple):
@@ -40,40 +40,30 @@ class GTMState(NamedTuple):
 def log_densities(Y, means, precision) -> np.ndarray:
     r"""ln p(y_n | node i) of the isotropic Gaussian around every node's image, for every point; (K, N).
 
-    .. math:: \ln p(y_n \mid i) = \tfrac{D_n}2 \ln \tfrac\beta{2\pi} - \tfrac\beta2 \sum_{d \in O_n} (y_{nd} - m_{id})^2
+    .. math:: \ln p(y_n \mid i) = \tfrac D2 \ln \tfrac\beta{2\pi} - \tfrac\beta2 \|y_n - m_i\|^2
 
     Parameters
     ----------
     Y : ndarray (N, D)
-        O_n are the D_n entries of row n that are not NaN.
     means : ndarray (K, D)
         The images m_i of the nodes.
     precision : float
 
     Notes
     -----
-    Costs O(K N D): the square is expanded, so that everything, constants included, is one matrix product.
-    Chapter 9, equation (9.5), with gaps (9.18); Bishop, Svensén and Williams (1998), equation (3).
+    Costs O(K N D). Chapter 9, equation (9.5); Bishop, Svensén and Williams (1998), equation (3).
 
     Examples
     --------
-    >>> Y = np.array([[0.0, 0.0], [1.0, np.nan]])
-    >>> log_densities(Y, np.array([[0.0, 0.0], [1.0, 5.0]]), 1.0).round(4)      # the second row says nothing of 5
-    array([[ -1.8379,  -1.4189],
-           [-14.8379,  -0.9189]])
+    >>> log_densities(np.array([[0.0, 0.0], [1.0, 3.0]]), np.array([[0.0, 0.0], [1.0, 5.0]]), 1.0).round(4)
+    array([[ -1.8379,  -6.8379],
+           [-14.8379,  -3.8379]])
     """
-    m, beta = means, precision
-    m2, O, D = np.sum(m**2, axis=1, keepdims=True), np.ones((len(Y), 1)), Y.shape[1]
-    if has_gaps(Y):
-        m2, O = m**2, ~np.isnan(Y)
-        Y, D = np.where(O, Y, 0.0), O.sum(axis=1)  # (9.18)
-    y2 = np.einsum("nd,nd->n", Y, Y)
-    constant = 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * y2  # (N,)
-    left = np.hstack([beta * m, -0.5 * beta * m2, np.ones((len(m), 1))])
-    return left @ np.hstack([Y, O, constant[:, None]]).T  # (9.5)  (K, N)
+    m, beta, D = means, precision, Y.shape[1]
+    return 0.5 * D * np.log(beta / (2 * np.pi)) - 0.5 * beta * squared_distances(m, Y)  # (9.5)  (K, N)
 
 
-def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
+def responsibilities(log_p) -> tuple[np.ndarray, np.ndarray]:
     r"""Posterior of the node given each point, and the log density of each point, all nodes equally likely.
 
     .. math:: R_{in} = \frac{p(y_n \mid i)}{\sum_j p(y_n \mid j)}, \qquad
@@ -83,8 +73,6 @@ def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
     ----------
     log_p : ndarray (K, N)
         Log densities, whatever the noise model; -inf is allowed, but not for all nodes of a point.
-    overwrite : bool
-        True uses the memory of `log_p` for R.
 
     Returns
     -------
@@ -95,7 +83,7 @@ def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
     Notes
     -----
     Costs one exp a number. The largest exponent of each column is taken out first, so nothing overflows and the
-    winner never vanishes. Chapter 9, equations (9.6) and (9.7).
+    likeliest node never vanishes. Chapter 9, equations (9.6) and (9.7).
 
     Examples
     --------
@@ -104,27 +92,24 @@ def responsibilities(log_p, overwrite=False) -> tuple[np.ndarray, np.ndarray]:
     (array([0.5, 0.5]), array([-1000.]))
     """
     largest = log_p.max(axis=0)  # (N,)
-    R = np.subtract(log_p, largest, out=log_p if overwrite else None)
-    np.maximum(R, -600.0, out=R)  # below: denormal, slow
-    np.exp(R, out=R)
-    total = R.sum(axis=0)
-    R *= 1.0 / total  # (9.7)  (K, N)
-    return R, largest + np.log(total) - np.log(len(R))  # (9.6)
+    p = np.exp(log_p - largest)
+    total = p.sum(axis=0)
+    return p / total, largest + np.log(total / len(p))  # (9.7), (9.6)
 
 
 def weighted_sums(R, Y) -> tuple[np.ndarray, np.ndarray]:
     r"""What the M-step needs to know of the data: how much of it each node holds, and its sum there.
 
-    .. math:: G_{id} = \sum_{n: d \in O_n} R_{in}, \qquad (RY)_{id} = \sum_{n: d \in O_n} R_{in}\, y_{nd}
+    .. math:: g_i = \sum_n R_{in}, \qquad (RY)_{id} = \sum_n R_{in}\, y_{nd}
 
     Returns
     -------
-    counts : ndarray (K, 1), or (K, D) when Y has gaps
+    counts : ndarray (K, 1)
     sums : ndarray (K, D)
 
     Notes
     -----
-    Costs O(K N D), one matrix product. Chapter 9, equations (9.11) and (9.19).
+    Costs O(K N D), one matrix product. Chapter 9, equation (9.11).
 
     Examples
     --------
@@ -133,9 +118,6 @@ def weighted_sums(R, Y) -> tuple[np.ndarray, np.ndarray]:
            [0.5]]), array([[4.],
            [2.]]))
     """
-    if has_gaps(Y):
-        O = ~np.isnan(Y)
-        return R @ O, R @ np.where(O, Y, 0.0)  # (9.19)
     return R.sum(axis=1, keepdims=True), R @ Y  # (9.11)
 
 
@@ -147,8 +129,8 @@ def solve_weights(Phi, counts, sums, ridge=0.0) -> np.ndarray:
     Parameters
     ----------
     Phi : ndarray (K, M)
-    counts : ndarray (K, 1) or (K, D)
-        The diagonal of G; one for each column of the data where there are gaps.
+    counts : ndarray (K, 1)
+        The diagonal of G.
     sums : ndarray (K, D)
         R Y.
     ridge : float
@@ -156,22 +138,16 @@ def solve_weights(Phi, counts, sums, ridge=0.0) -> np.ndarray:
 
     Notes
     -----
-    Costs O(K M^2 + M^3 + M^2 D), with gaps D times the first two. Chapter 9, equations (9.12) and (9.19); Bishop,
-    Svensén and Williams (1998), equations (8) and (11).
+    Costs O(K M^2 + M^3 + M^2 D). Chapter 9, equation (9.12); Bishop, Svensén and Williams (1998), equations (8) and
+    (11).
 
     Examples
     --------
     >>> solve_weights(np.eye(2), np.array([[2.0], [4.0]]), np.array([[2.0], [8.0]]))
     array([[1., 2.]])
     """
-    B, M = Phi.T @ sums, Phi.shape[1]  # (M, D)
-    W = np.empty((sums.shape[1], M))
-    for d, g in enumerate(counts.T):
-        A = Phi.T @ (g[:, None] * Phi)
-        A.flat[:: M + 1] += ridge  # (9.12)  (M, M)
-        rows = slice(None) if counts.shape[1] == 1 else slice(d, d + 1)  # (9.19)
-        W[rows] = solve_cholesky(_factor(A, ridge), B[:, rows]).T
-    return W
+    A = Phi.T @ (counts * Phi) + ridge * np.eye(Phi.shape[1])  # (M, M)
+    return solve_cholesky(_factor(A, ridge), Phi.T @ sums).T  # (9.12)
 
 
 def _factor(A, ridge):
@@ -198,7 +174,7 @@ def squared_error(squares, means, counts, sums) -> float:
     squares : float
         Sum of the squares of all observed entries.
     means, sums : ndarray (K, D)
-    counts : ndarray (K, 1) or (K, D)
+    counts : ndarray (K, 1), or (K, D) where there are gaps
 
     Notes
     -----
@@ -216,17 +192,17 @@ def squared_error(squares, means, counts, sums) -> float:
     return float(squares - 2.0 * np.sum(m * sums) + np.sum(counts * m**2))  # (9.14)
 
 
-def observed_squares(Y) -> tuple[float, int]:
-    """Sum of the squares of the observed entries, and how many there are: the constants of equation (9.14).
+def e_step(Y, means, precision) -> tuple[np.ndarray, np.ndarray]:
+    """Responsibilities (K, N) by (9.5) and (9.7), and the log density of each point (N,) by (9.6).
 
     Examples
     --------
-    >>> observed_squares(np.array([[3.0, np.nan], [4.0, 0.0]]))
-    (25.0, 3)
+    >>> R, log_density = e_step(np.array([[0.0], [2.0]]), np.array([[0.0], [2.0]]), 1.0)
+    >>> R.round(3)
+    array([[0.881, 0.119],
+           [0.119, 0.881]])
     """
-    if has_gaps(Y):
-        return float(np.nansum(Y**2)), int(np.count_nonzero(~np.isnan(Y)))
-    return float(np.vdot(Y, Y)), Y.size  # (9.14)
+    return responsibilities(log_densities(Y, means, precision))
 
 
 def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0) -> tuple[np.ndarray, float]:
@@ -243,19 +219,20 @@ def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0) -> tuple[np.ndarray
     (array([[1.]]), 1.0)
     """
     counts, sums = weighted_sums(R, Y)
-    W = solve_weights(Phi, counts, sums, alpha / precision)  # (9.12)
-    squares, n_entries = observed_squares(Y)
-    error = squared_error(squares, Phi @ W.T, counts, sums)
-    return W, float(1.0 / max(error / n_entries, noise_floor))  # (9.13)
+    W = solve_weights(Phi, counts, sums, alpha / precision)
+    error = squared_error(np.sum(Y**2), Phi @ W.T, counts, sums)
+    return W, float(1.0 / max(error / Y.size, noise_floor))  # (9.13)
 
 
-def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor=0.0) -> Iterator[GTMState]:
+def em_iterates(
+    Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor=0.0, e_step=e_step, m_step=m_step
+) -> Iterator[GTMState]:
     """Generator of `GTMState`, the start included; the penalised log likelihood never falls.
 
     Parameters
     ----------
     Y : ndarray (N, D)
-        Centred; NaN where nothing was observed.
+        Centred.
     Phi : ndarray (K, M)
     weights : ndarray (D, M)
         Where to start.
@@ -266,6 +243,8 @@ def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor
     max_iter : int
     noise_floor : float
         Smallest noise variance allowed: nodes that sit on points could send it to 0 and the likelihood to infinity.
+    e_step, m_step : callable
+        The functions beside this one; or those of `gaps`, which are faster and know missing values.
 
     Notes
     -----
@@ -281,12 +260,11 @@ def em_iterates(Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor
     """
     W, beta = weights, precision
     for iteration in range(max_iter + 1):
-        log_p = log_densities(Y, Phi @ W.T, beta)  # (9.5)
-        R, log_density = responsibilities(log_p, overwrite=True)  # (9.7)
+        R, log_density = e_step(Y, Phi @ W.T, beta)
         L, penalty = float(np.sum(log_density)), 0.5 * alpha * float(np.sum(W**2))
         yield GTMState(W, beta, L - penalty, L, float(iteration))  # (9.8)
         if iteration < max_iter:
-            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)  # (9.12), (9.13)
+            W, beta = m_step(Y, Phi, R, beta, alpha, noise_floor)
 
 
 def posterior_means(R, X) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import checks
 from ..linalg import has_gaps
+from . import gaps
 from .em import em_iterates
 from .grid import TERMS, Basis, basis_functions, grid_spacing, make_basis, principal_sheet
 from .incremental import incremental_iterates
@@ -126,7 +127,8 @@ class GTM(SheetModel):
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit, from the plane of PCA."""
         if self.batch_size is None:
-            return em_iterates(Yc, self.basis_values_, *self.start(Yc, floor), self.alpha_, self.max_iter, floor)
+            start, options = self.start(Yc, floor), (self.alpha_, self.max_iter, floor, gaps.e_step, gaps.m_step)
+            return em_iterates(Yc, self.basis_values_, *start, *options)
         size = min(checks.whole_number("batch_size", self.batch_size), len(Yc))
         order = checks.random_state(self.random_state).permutation(len(Yc))
         return incremental_iterates(

@@ -6,7 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from .em import GTMState, log_densities, observed_squares, responsibilities, solve_weights, squared_error, weighted_sums
+from .em import GTMState, squared_error
+from .fast import responsibilities
+from .gaps import e_step, log_densities, observed_squares, solve_weights, weighted_sums
 
 
 class Sums(NamedTuple):
@@ -165,7 +167,7 @@ def incremental_iterates(
     squares, n_entries = observed_squares(Y)
     R = np.full((K, N), 1.0 / K)
     if start == "posterior":
-        R = responsibilities(log_densities(Y, Phi @ W.T, beta), overwrite=True)[0]
+        R = e_step(Y, Phi @ W.T, beta)[0]
     now = Sums(*weighted_sums(R, Y), -np.sum(xlogy(R, R), axis=0))
     yield _state(W, beta, squares, n_entries, Phi @ W.T, now, alpha, 0.0)
     for sweep, batch in _batches(N, batch_size, max_iter):
@@ -173,13 +175,13 @@ def incremental_iterates(
         active = old.max(axis=1) >= (0.0 if sweep % refresh_every == 0 else freeze)
         if work is not None:
             work.append(np.mean(active))
-        R[:, batch] = partial_e_step(log_densities(y, means[active], beta), old, active)  # (9.22)
-        now = update_sums(now, old, R[:, batch], y, batch)  # (9.20)
-        W = solve_weights(Phi, now.counts, now.sums, alpha / beta)  # (9.12)
+        R[:, batch] = partial_e_step(log_densities(y, means[active], beta), old, active)
+        now = update_sums(now, old, R[:, batch], y, batch)
+        W = solve_weights(Phi, now.counts, now.sums, alpha / beta)
         if printed:
             variance = printed_variance(1 / beta, y, old, R[:, batch], means, Phi @ W.T, n_entries)
         else:
-            variance = max(squared_error(squares, Phi @ W.T, now.counts, now.sums) / n_entries, noise_floor)  # (9.14)
+            variance = max(squared_error(squares, Phi @ W.T, now.counts, now.sums) / n_entries, noise_floor)
         if variance <= 0:
             return
         beta = 1.0 / variance

@@ -8,7 +8,9 @@ import numpy as np
 
 from .. import checks
 from ..base import IterativeFit, LatentModel, MapModel, until_settled
-from .em import log_densities, posterior_means, responsibilities
+from .em import posterior_means
+from .fast import responsibilities
+from .gaps import log_densities
 from .grid import latent_grid
 
 NOISE_FLOOR = 1e-6  # of the variance of Y: bounds the noise from below

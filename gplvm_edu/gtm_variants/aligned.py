@@ -9,18 +9,9 @@ from scipy.optimize import minimize_scalar
 
 from .. import checks
 from ..base import Reconstruction
-from ..gtm import (
-    GTM,
-    GTMState,
-    SheetMap,
-    basis_functions,
-    grid_spacing,
-    m_step,
-    responsibilities,
-    solve_weights,
-    weighted_moments,
-    weighted_sums,
-)
+from ..gtm import GTM, GTMState, SheetMap, basis_functions, grid_spacing, weighted_moments
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import m_step, solve_weights, weighted_sums
 from ..linalg import gap_patterns, squared_distances
 from .tangents import aligned_log_densities, aligned_moments, rank_one_inverses, tangent_deviations
 

@@ -6,16 +6,9 @@ from typing import Self
 import numpy as np
 
 from .. import checks
-from ..gtm import (
-    GTM,
-    GTMState,
-    log_densities,
-    log_evidence,
-    responsibilities,
-    solve_weights,
-    squared_error,
-    weighted_sums,
-)
+from ..gtm import GTM, GTMState, log_evidence, squared_error
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import log_densities, solve_weights, weighted_sums
 
 ALPHA_RANGE = (1e-8, 1e8)  # in units of one over the variance of the data
 

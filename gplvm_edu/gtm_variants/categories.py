@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from ..gtm import log_densities, solve_weights
+from ..gtm.gaps import log_densities, solve_weights
 
 CURVATURE = {"bernoulli": 0.25, "multinomial": 0.5}  # largest second derivative of minus a log likelihood
 

@@ -7,17 +7,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from .. import checks
-from ..gtm import (
-    GTM,
-    GTMState,
-    SheetMap,
-    basis_functions,
-    grid_spacing,
-    m_step,
-    principal_sheet,
-    responsibilities,
-    weighted_sums,
-)
+from ..gtm import GTM, GTMState, SheetMap, basis_functions, grid_spacing, principal_sheet
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import m_step, weighted_sums
 from ..maps import gaussian_rows
 from .categories import block_means, bound_step, mixed_log_densities
 from .columns import check_labels, read_blocks

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..gtm import log_densities, posterior_means, weighted_sums
+from ..gtm import posterior_means
+from ..gtm.gaps import log_densities, weighted_sums
 from ..linalg import eigenpairs
 
 

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gtm import log_densities, responsibilities, solve_weights, squared_error, weighted_sums
+from ..gtm import squared_error
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import log_densities, solve_weights, weighted_sums
 
 
 class MixtureState(NamedTuple):

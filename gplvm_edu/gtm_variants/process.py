@@ -8,16 +8,9 @@ from scipy import linalg
 
 from .. import checks
 from ..base import check_is_fitted
-from ..gtm import (
-    GTMState,
-    SheetModel,
-    grid_spacing,
-    log_densities,
-    principal_sheet,
-    responsibilities,
-    squared_error,
-    weighted_sums,
-)
+from ..gtm import GTMState, SheetModel, grid_spacing, principal_sheet, squared_error
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import log_densities, weighted_sums
 from ..kernels import RBF, Kernel
 from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
 from ..maps import KernelMap

@@ -8,18 +8,9 @@ from typing import Self
 import numpy as np
 
 from .. import checks
-from ..gtm import (
-    GTM,
-    GTMState,
-    SheetMap,
-    grid_spacing,
-    posterior_means,
-    principal_sheet,
-    responsibilities,
-    solve_weights,
-    weighted_moments,
-    weighted_sums,
-)
+from ..gtm import GTM, GTMState, SheetMap, grid_spacing, posterior_means, principal_sheet, weighted_moments
+from ..gtm.fast import responsibilities
+from ..gtm.gaps import solve_weights, weighted_sums
 from ..linalg import eigenpairs, gap_patterns
 from .linear_part import linear_coordinates, linear_directions, residual_covariance, shared_log_densities
 

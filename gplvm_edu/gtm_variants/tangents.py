@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..gtm import basis_derivatives, log_densities
+from ..gtm import basis_derivatives
+from ..gtm.gaps import log_densities
 from ..linalg import gap_patterns
 
 

@@ -1,9 +1,10 @@
 """t-SNE, and t-SNE as the prior of a GP-LVM (chapter 11).
 
-`affinities` says who is whose neighbour in the data, `energy` how badly a map says the same, `descent` is t-SNE,
-`prior` adds the energy to a GP-LVM, `estimators` has the classes.
+`affinities` says who is whose neighbour in the data, `energy` how badly a map says the same (`fast` in less time),
+`descent` is t-SNE, `prior` adds the energy to a GP-LVM, `estimators` has the classes.
 """
 
+from . import fast
 from .affinities import conditional_affinities, joint_affinities, printed_affinities, row_entropy, search_precision
 from .descent import TSNEState, tsne_iterates
 from .energy import class_energy, cost_and_gradient, divergence, printed_cost_and_gradient, student_affinities
@@ -30,6 +31,7 @@ __all__ = [
     "conditional_affinities",
     "cost_and_gradient",
     "divergence",
+    "fast",
     "joint_affinities",
     "likelihood_share",
     "paper_kernel",

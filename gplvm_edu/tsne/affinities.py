@@ -147,7 +147,7 @@ def conditional_affinities(D2, perplexity) -> tuple[np.ndarray, np.ndarray]:
             stacklevel=2,
         )
     P = np.zeros((N, N))
-    P[others] = row_entropy(D - D.min(axis=1, keepdims=True), b)[0].ravel()  # (11.1)
+    P[others] = row_entropy(D - D.min(axis=1, keepdims=True), b)[0].ravel()
     return P, b
 
 
@@ -192,5 +192,5 @@ def printed_affinities(Y, perplexity) -> np.ndarray:
     D = cdist(Y, Y)[others][None]  # (1, N (N - 1))
     b, _ = search_precision(D, N * perplexity)
     P = np.zeros((N, N))
-    P[others] = row_entropy(D - D.min(), b)[0][0]  # (11.20)
+    P[others] = row_entropy(D - D.min(), b)[0][0]
     return P

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .energy import cost_and_gradient
+from . import fast
 
 
 class TSNEState(NamedTuple):
@@ -73,20 +73,21 @@ def tsne_iterates(
     """
     eta = step_size(len(P), early_exaggeration) if learning_rate is None else learning_rate
     V, gains, spread = np.zeros_like(X), np.ones_like(X), np.std(X)
+    pulled = early_exaggeration * P
     for step in range(max_iter + 1):
-        factor, mu = (early_exaggeration, 0.5) if step < n_exaggerated else (1.0, 0.8)
-        shown = step % every == 0 or step == max_iter
-        cost, gradient = cost_and_gradient(X, P, factor, with_cost=shown)  # (11.10)
+        shown, early = step % every == 0 or step == max_iter, step < n_exaggerated
+        cost, gradient = fast.cost_and_gradient(X, pulled if early else P, with_cost=shown and not early)
         size = float(len(P) * np.max(np.abs(gradient)))
-        small = size <= tolerance and step >= n_exaggerated
+        small = size <= tolerance and not early
         if shown or small:
-            cost = cost if shown else cost_and_gradient(X, P)[0]
+            cost = cost if shown and not early else fast.cost_and_gradient(X, P)[0]
             yield TSNEState(X.copy(), cost, step, size, "gradient" if small else "")
         if small or step == max_iter:
             return
         turned = V * gradient > 0  # the last step went up: it has overshot
         gains = np.maximum(np.where(turned, 0.8 * gains, gains + 0.2), 0.01)  # (11.11)
+        mu = 0.5 if early else 0.8
         V = mu * V - eta * gains * gradient  # (11.11)
         X = X + V - np.mean(X + V, axis=0)
-        if step < n_exaggerated:  # pulled too hard, a small map would shrink to a point: hold it
-            X = X * max(1.0, spread / max(np.std(X), 1e-300))  # (11.12)
+        if early:  # pulled too hard, a small map would shrink to a point: hold it
+            X = X * max(1.0, spread / max(np.std(X), 1e-300))

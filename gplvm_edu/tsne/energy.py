@@ -1,11 +1,9 @@
 """The energy of a map: how badly its affinities, under a Student t distribution, say what the data's affinities say."""
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.spatial.distance import cdist
 
 from ..linalg import squared_distances
-
-BLOCK = 64  # rows at a time: what a block needs stays in the processor's cache
 
 
 def student_affinities(X) -> np.ndarray:
@@ -25,7 +23,7 @@ def student_affinities(X) -> np.ndarray:
            [0.31, 0.  , 0.12],
            [0.06, 0.12, 0.  ]])
     """
-    W = 1.0 / (1.0 + squared_distances(X))
+    W = 1.0 / (1.0 + cdist(X, X, "sqeuclidean"))
     np.fill_diagonal(W, 0.0)
     return W / W.sum()  # (11.6)
 
@@ -49,22 +47,19 @@ def divergence(P, Q) -> float:
     return float(np.sum(P[counted] * np.log(P[counted] / Q[counted])))  # (11.7)
 
 
-def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True) -> tuple[float, np.ndarray]:
-    r"""The cost of t-SNE and its gradient, in one pass over blocks of rows.
+def cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
+    r"""The cost of t-SNE and its gradient.
 
-    .. math:: C = \sum_{n \ne m} p_{nm} \ln p_{nm} + \sum_{n \ne m} p_{nm} \ln(1 + \|x_n - x_m\|^2) + \ln Z
-    .. math:: \frac{\partial C}{\partial x_n} = 4 \sum_m w_{nm} \left( p_{nm} - \frac{w_{nm}}{Z} \right) (x_n - x_m),
-              \qquad w_{nm} = \frac{1}{1 + \|x_n - x_m\|^2}, \quad Z = \sum_{n \ne m} w_{nm}
+    .. math:: C = \sum_{n \ne m} p_{nm} \ln \frac{p_{nm}}{q_{nm}}, \qquad
+              \frac{\partial C}{\partial x_n} = 4 \sum_m (p_{nm} - q_{nm})\, w_{nm}\, (x_n - x_m), \qquad
+              w_{nm} = \frac{1}{1 + \|x_n - x_m\|^2}
 
     Parameters
     ----------
     X : ndarray (N, q)
     P : ndarray (N, N)
-        Joint affinities, their sum 1.
-    exaggeration : float
-        Multiplies p in the gradient alone.
-    with_cost : bool
-        False saves the logarithms; the cost is then NaN.
+        Joint affinities: symmetric, their sum 1. With `a * P` in its place the gradient is that of exaggerated
+        affinities, and the cost has no meaning.
 
     Returns
     -------
@@ -73,8 +68,9 @@ def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True) -> tuple[float, np
 
     Notes
     -----
-    Costs O(N^2 q) and no further N x N array: Z is known only at the end, so attraction and repulsion are summed
-    apart. Chapter 11, equations (11.8) to (11.10).
+    Costs O(N^2 q) and half a dozen N x N arrays. With s_nm = (p_nm - q_nm) w_nm the gradient is the graph Laplacian
+    of S applied to X. `fast.cost_and_gradient` gives the same from strips of rows. Chapter 11, equations (11.6) to
+    (11.10).
 
     Examples
     --------
@@ -83,26 +79,12 @@ def cost_and_gradient(X, P, exaggeration=1.0, with_cost=True) -> tuple[float, np
     >>> round(cost, 4), gradient.ravel().round(4)            # descent: the first two meet, the third leaves
     (0.8755, array([-0.45,  1.  , -0.55]))
     """
-    N, q = X.shape
-    X = X - X.mean(axis=0)
-    s, ones = np.sum(X**2, axis=1), np.ones(N)
-    left, right = np.c_[-2 * X, s + 1.0, ones], np.c_[X, ones, s].T  # left @ right = 1 + |x_n - x_m|^2
-    X1, attraction, repulsion = np.c_[X, ones], np.empty((N, q + 1)), np.empty((N, q + 1))
-    Z, logarithms = -float(N), 0.0  # w_nn = 1 is counted N times below
-    for i in range(0, N, BLOCK):
-        n = slice(i, i + BLOCK)
-        w = left[n] @ right  # (B, N)
-        np.maximum(w, 1.0, out=w)  # rounding may fall short of 1
-        if with_cost:
-            logarithms += np.sum(xlogy(P[n], P[n])) + np.vdot(P[n], np.log(w))  # (11.8)
-        np.reciprocal(w, out=w)
-        Z += w.sum()
-        attraction[n] = (P[n] * w) @ X1  # (11.9)
-        w *= w
-        repulsion[n] = w @ X1  # (11.9)
-    F = exaggeration * attraction - repulsion / max(Z, 1e-300)
-    gradient = 4.0 * (F[:, q:] * X - F[:, :q])  # (11.10)
-    return float(logarithms + np.log(max(Z, 1e-300))) if with_cost else np.nan, gradient  # (11.8)
+    W = 1.0 / (1.0 + cdist(X, X, "sqeuclidean"))
+    np.fill_diagonal(W, 0.0)
+    Q = W / W.sum()  # (11.6)
+    S = (P - Q) * W
+    gradient = 4.0 * (S.sum(axis=1)[:, None] * X - S @ X)  # (11.10)
+    return divergence(P, Q), gradient
 
 
 def printed_cost_and_gradient(X, P) -> tuple[float, np.ndarray]:

@@ -13,9 +13,9 @@ from ..kernels import Kernel
 from ..linalg import centre
 from ..metrics import unit_range
 from ..starts import initial_positions
+from . import fast
 from .affinities import joint_affinities
 from .descent import TSNEState, tsne_iterates
-from .energy import cost_and_gradient
 from .prior import bandwidth_range, best_bandwidth, paper_kernel, prior_iterates, with_bandwidth
 
 FEWEST = 4  # with three points every point is a neighbour of every other
@@ -231,7 +231,7 @@ class TSNEPriorGPLVM(GPLVM):
 
     def energy(self, X) -> tuple[float, np.ndarray]:
         """The energy of positions X and its gradient: t-SNE's cost. A subclass may write another, (11.13)."""
-        return cost_and_gradient(X, self.affinities_)
+        return fast.cost_and_gradient(X, self.affinities_)
 
     def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one: a bandwidth, a climb, the bandwidth again."""

@@ -53,7 +53,7 @@ def posterior_and_gradients(Y, X, kernel, energy, temperature, jitter=0.0) -> TS
     True
     """
     tau = temperature
-    L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)  # (5.2), (5.5)
+    L, dL, dtheta = value_and_gradients(Y, X, kernel, jitter=jitter)
     E, dE = energy(X)
     return TSNEPosterior(L - E / tau, dL - dE / tau, dtheta, L, E)  # (11.14), (11.15)
 

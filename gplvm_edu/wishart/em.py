@@ -9,6 +9,7 @@ from scipy import linalg
 from .. import checks
 from ..linalg import column_signs
 from ..metrics import procrustes_distance, subspace_angle
+from . import fast
 from .model import log_likelihood, maximum_likelihood
 
 STARTS = ("random", "pca", "raw pca")
@@ -23,7 +24,7 @@ class WishartState(NamedTuple):
     stopped: str = ""  # on the last state of a fit: why it is the last
 
 
-def em_step(S, latent, noise_variance, product=None) -> tuple[np.ndarray, float]:
+def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float]:
     r"""One E-step and one M-step, combined.
 
     .. math:: X^+ = S X (\sigma^2 I + M^{-1} X^\top S X)^{-1}, \qquad
@@ -35,8 +36,6 @@ def em_step(S, latent, noise_variance, product=None) -> tuple[np.ndarray, float]
         HKH / N. With HKH in its place two factors N appear, as in the paper; to mix the two forms is an error.
     latent : ndarray (N, q)
     noise_variance : float
-    product : ndarray (N, q) or None
-        S X, where it is known already: it is all that costs.
 
     Returns
     -------
@@ -55,7 +54,7 @@ def em_step(S, latent, noise_variance, product=None) -> tuple[np.ndarray, float]
     """
     X, s2 = latent, noise_variance
     N, q = X.shape
-    SX = S @ X if product is None else product  # (N, q)
+    SX = S @ X  # (N, q)
     M = X.T @ X + s2 * np.eye(q)
     A = np.linalg.solve(M, X.T @ SX)  # M^-1 X'SX  (q, q)
     X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T  # (4.26)  (N, q)
@@ -83,11 +82,10 @@ def em_iterates(S, latent, noise_variance, max_iter=1000) -> Iterator[WishartSta
     (6, True)
     """
     X, s2 = np.array(latent, float), float(noise_variance)
-    for iteration in range(max_iter + 1):
-        SX = S @ X
-        yield WishartState(X, s2, log_likelihood(S, X, s2, SX))  # (4.13)
-        if iteration < max_iter:
-            X, s2 = em_step(S, X, s2, SX)  # (4.26), (4.27)
+    for _ in range(max_iter + 1):
+        X_new, s2_new, value = fast.em_step(S, X, s2)
+        yield WishartState(X, s2, value)
+        X, s2 = X_new, s2_new
 
 
 def em_rates(eigenvalues, n_components) -> tuple[float, float]:

@@ -78,7 +78,7 @@ def sample_kernel(latent, noise_variance, n_features, n_samples=1, random_state=
     return sample_wishart(N / r * C, r, n_samples, random_state)
 
 
-def log_likelihood(S, latent, noise_variance, product=None) -> float:
+def log_likelihood(S, latent, noise_variance) -> float:
     r"""Log likelihood of the latent positions for each feature dimension; the constant in r is left out.
 
     .. math:: \ell = L / r = -\tfrac12 \left[ \ln |C| + \mathrm{tr}(C^{-1} S) \right], \qquad
@@ -94,8 +94,6 @@ def log_likelihood(S, latent, noise_variance, product=None) -> float:
     latent : ndarray (N, q)
         X.
     noise_variance : float
-    product : ndarray (N, q) or None
-        S X, where it is known already: it is all that costs.
 
     Notes
     -----
@@ -110,10 +108,9 @@ def log_likelihood(S, latent, noise_variance, product=None) -> float:
     """
     X, s2 = latent, noise_variance
     N, q = X.shape
-    SX = S @ X if product is None else product  # (N, q)
     L = linalg.cholesky(X.T @ X + s2 * np.eye(q), lower=True)  # M = X'X + s2 I  (q, q)
     ln_det_C = (N - q) * np.log(s2) + log_determinant(L)  # (4.14)
-    misfit = (np.trace(S) - np.trace(solve_cholesky(L, X.T @ SX))) / s2  # (4.14)  tr(C^-1 S)
+    misfit = (np.trace(S) - np.trace(solve_cholesky(L, X.T @ S @ X))) / s2  # (4.14)  tr(C^-1 S)
     return float(-0.5 * (ln_det_C + misfit))  # (4.13)
 
 
