@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-LOWER = np.tri(128, dtype=bool)  # True on and below the diagonal
+LOWER = np.tri(64, dtype=bool)  # True on and below the diagonal
 
 
 def cholesky_with_jitter(K, jitters=JITTERS, clean=True) -> tuple[np.ndarray, float]:
@@ -103,22 +103,25 @@ def squared_distances(X, Z=None) -> np.ndarray:
     origin = X.mean(axis=0)
     A = X - origin
     B = A if Z is None else Z - origin
+    a = np.sum(A**2, axis=1)
+    b = a if Z is None else np.sum(B**2, axis=1)
     D2 = A @ B.T
     D2 *= -2.0
-    D2 += np.add.outer(np.sum(A**2, axis=1), np.sum(B**2, axis=1))  # (A.10)  (N, M)
+    D2 += a[:, None] + b  # (A.10)  (N, M)
     np.maximum(D2, 0.0, out=D2)
     if Z is None:
         np.fill_diagonal(D2, 0.0)
     return D2
 
 
-def inverse_from_cholesky(L) -> np.ndarray:
+def inverse_from_cholesky(L, overwrite=False) -> np.ndarray:
     """K^{-1}, whole and symmetric, from the Cholesky factor of K: LAPACK's potri on what is already there.
 
     Notes
     -----
     Costs O(2 N^3 / 3). Only for gradients, which need every entry of the inverse; to apply it, use `solve_cholesky`.
-    LAPACK fills the lower triangle; it is mirrored in strips, which stay in the processor's cache.
+    LAPACK fills the lower triangle; it is mirrored in strips, which stay in the processor's cache. With `overwrite`
+    all this happens in the memory of L, if its columns are contiguous there, as those of LAPACK's factors are.
 
     Examples
     --------
@@ -126,10 +129,10 @@ def inverse_from_cholesky(L) -> np.ndarray:
     array([[ 2., -1.],
            [-1.,  1.]])
     """
-    inverse, _ = linalg.lapack.dpotri(L, lower=True)
-    for i in range(0, len(inverse), 128):
-        inverse[:i, i : i + 128] = inverse[i : i + 128, :i].T
-        corner = inverse[i : i + 128, i : i + 128]
+    inverse, _ = linalg.lapack.dpotri(L, lower=True, overwrite_c=overwrite)
+    for i in range(0, len(inverse), 64):
+        inverse[:i, i : i + 64] = inverse[i : i + 64, :i].T
+        corner = inverse[i : i + 64, i : i + 64]
         corner[:] = np.where(LOWER[: len(corner), : len(corner)], corner, corner.T)
     return inverse
 

@@ -1,16 +1,16 @@
 """Benchmarks of the GP-LVM: one objective with its gradient beside LAPACK's own factorisation and inverse.
 
-    python tests/bench_gplvm.py            ours: at most 2 times potrf + potri at N = 1000 (one BLAS thread)
+    python tests/bench_gplvm.py            ours: at most 4 times potrf + potri at N = 100, 1.6 times at N = 1000
     python tests/bench_gplvm.py peers      GPy and GPflow too, on the same data and start, where they are installed
 
 Every evaluation is made at a place moved by 1e-9, so that no cache can answer. Just before each repeat LAPACK is
-timed in the same process; what counts is the median of the ratios. Each library is shown at its better number of
-threads.
+timed in the same process; what counts is the median of the ratios, in processor time with one BLAS thread, in time on
+the wall with two. Each library is shown at its better number of threads.
 """
 
 import sys
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
@@ -21,7 +21,7 @@ from gplvm_edu.kernels import common_start
 from gplvm_edu.linalg import centre
 from gplvm_edu.starts import initial_positions
 
-TARGET = 2.0
+TARGETS = {100: 4.0, 1000: 1.6}
 
 
 def problem(N):
@@ -69,7 +69,7 @@ def gpflow(N):
     return run
 
 
-def ratio_to_lapack(work, N, seconds=4.0):
+def ratio_to_lapack(work, N, clock, seconds=4.0):
     """Median over repeats of (time of one evaluation) / (time of potrf + potri just before), and milliseconds."""
     _, X, kernel = problem(N)
     K = kernel(X)
@@ -78,11 +78,11 @@ def ratio_to_lapack(work, N, seconds=4.0):
     begin = perf_counter()
     while len(ratios) < 5 or (perf_counter() - begin < seconds and len(ratios) < 200):
         move += 1e-9
-        t0 = perf_counter()
+        t0 = clock()
         lapack.dpotri(lapack.dpotrf(K.T, lower=True)[0], lower=True)
-        t1 = perf_counter()
+        t1 = clock()
         work(move)
-        t2 = perf_counter()
+        t2 = clock()
         ratios.append((t2 - t1) / (t1 - t0))
         times.append(1e3 * (t2 - t1))
     return median(ratios), median(times)
@@ -116,7 +116,9 @@ def main(peers):
                 break
             for n_threads in (1, 2):
                 with threadpool_limits(n_threads):
-                    found[name, N, n_threads] = ratio_to_lapack(work, N)
+                    found[name, N, n_threads] = ratio_to_lapack(
+                        work, N, process_time if n_threads == 1 else perf_counter
+                    )
             _, milliseconds = min((found[name, N, n] for n in (1, 2)), key=lambda pair: pair[1])
             print(
                 f"{name:>10}, N = {N:>4}: {found[name, N, 1][0]:6.2f} times potrf + potri with 1 thread, "
@@ -124,8 +126,9 @@ def main(peers):
                 flush=True,
             )
     print(f"memory of one evaluation at N = 1000: {memory_in_matrices():.1f} matrices of N x N")
-    slow = found["gplvm_edu", 1000, 1][0]
-    sys.exit(f"Above the target: {slow:.2f} > {TARGET:g} times potrf + potri" if slow > TARGET else 0)
+    slow = {N: found["gplvm_edu", N, 1][0] for N in TARGETS}
+    above = [f"{slow[N]:.2f} > {TARGETS[N]:g} at N = {N}" for N in TARGETS if slow[N] > TARGETS[N]]
+    sys.exit(f"Above the target, times potrf + potri: {', '.join(above)}" if above else 0)
 
 
 if __name__ == "__main__":

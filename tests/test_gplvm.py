@@ -102,6 +102,22 @@ def test_the_printed_gradient_without_its_half_is_twice_too_large():
     assert_allclose(printed, 2 * measured, rtol=1e-6)
 
 
+@given(st.integers(0, 10**6), st.booleans())
+@quick
+def test_factors_in_the_memory_of_the_matrix_are_those_beside_it(seed, singular):
+    Y, X = problem(seed)
+    K = Bias(2.0)(X) if singular else KERNELS[0](X)
+    kept = K.copy()
+    beside = factorise(Y, K)
+    assert np.array_equal(K, kept) and (beside.jitter > 0) == singular
+    G = kernel_matrix_gradient(beside)
+    inside = factorise(Y, K, overwrite=True)
+    assert inside.jitter == beside.jitter
+    assert_allclose(np.tril(inside.L), np.tril(beside.L), rtol=1e-12)
+    assert_allclose(inside.A, beside.A, rtol=1e-12)
+    assert_allclose(kernel_matrix_gradient(inside, overwrite=True), G, rtol=1e-12)
+
+
 @pytest.mark.identity
 def test_with_a_linear_kernel_it_is_dual_ppca():
     Y, _ = problem(3, N=15, D=5)

@@ -1,18 +1,13 @@
 """The Gaussian process latent variable model (chapter 5).
 
-`likelihood` holds the objective and its gradient, `process_map` the way to the data and back, `estimator` the class.
+`likelihood` holds the objective and its gradients as the page derives them, `fast` the same from one Cholesky factor,
+which the fit (`iterates`) and the names below use; `process_map` the way to the data and back, `estimator` the class.
 """
 
+from . import fast, likelihood
 from .estimator import GPLVM, JITTER
-from .likelihood import (
-    Factorised,
-    GPLVMState,
-    factorise,
-    gplvm_iterates,
-    kernel_matrix_gradient,
-    log_likelihood,
-    value_and_gradients,
-)
+from .fast import Factorised, factorise, kernel_matrix_gradient, log_likelihood, value_and_gradients
+from .iterates import GPLVMState, gplvm_iterates
 from .process_map import ProcessMap, point_log_likelihood, predict, sampled_log_likelihood
 
 __all__ = [
@@ -22,8 +17,10 @@ __all__ = [
     "GPLVMState",
     "ProcessMap",
     "factorise",
+    "fast",
     "gplvm_iterates",
     "kernel_matrix_gradient",
+    "likelihood",
     "log_likelihood",
     "point_log_likelihood",
     "predict",

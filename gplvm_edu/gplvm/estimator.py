@@ -10,7 +10,8 @@ from ..base import IterativeFit, MapModel
 from ..kernels import Kernel, common_start
 from ..linalg import centre, unit_gaussian_log_density
 from ..optimise import METHODS
-from .likelihood import GPLVMState, factorise, gplvm_iterates
+from .fast import factorise
+from .iterates import GPLVMState, gplvm_iterates
 from .process_map import ProcessMap, sampled_log_likelihood
 
 JITTER = 1e-8  # of the variance of Y: bounds the noise from below

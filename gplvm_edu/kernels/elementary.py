@@ -79,6 +79,9 @@ class Bias(Flat):
     def _matrix(self, X, Z):
         return np.full((len(X), len(X if Z is None else Z)), self.variance)  # (2.10)
 
+    def _add_to(self, K, X, Z):
+        K += self.variance
+
     def _gradients(self, G, X, Z):
         return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([G.sum()])
 
@@ -108,6 +111,10 @@ class White(Flat):
 
     def _matrix(self, X, Z):
         return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))  # (2.11)
+
+    def _add_to(self, K, X, Z):
+        if Z is None:
+            np.einsum("nn->n", K)[:] += self.variance
 
     def _gradients(self, G, X, Z):
         return 0.0 * X, 0.0 * (X if Z is None else Z), np.array([np.trace(G) if Z is None else 0.0])

@@ -178,6 +178,10 @@ class Kernel(Parameterised):
         scaled._scale(factor)
         return scaled
 
+    def _add_to(self, K, X, Z):
+        """Add the matrix to K in place: `Bias` and `White` have a shorter way."""
+        K += self._matrix(X, Z)
+
     def _scale(self, factor):
         self.variance = factor * self.variance  # type: ignore[has-type]  # a `Positive` of the kind
 
