@@ -54,7 +54,7 @@ COMPUTES = frozenset(
     """
     matmul dot vdot inner outer kron einsum tensordot dgemm reduce sum prod cumsum mean std var trace norm diff
     add subtract multiply divide power square minimum maximum min max argmin argmax nanmin nanmax clip where
-    solve solve_triangular cho_solve cholesky dpotrf inv pinv det slogdet svd eigh eigvalsh qr lstsq
+    solve solve_triangular cho_solve cholesky dpotrf inv pinv det slogdet dpotrs dtrtrs svd eigh eigvalsh qr lstsq
     exp expm1 log log1p sqrt cbrt sin cos tan arcsin arccos arctan arctan2 arcsinh sinh cosh tanh
     erf erfc erfcx ndtr ndtri log_ndtr expit logaddexp logsumexp softmax log_softmax xlogy gammaln multigammaln
     standard_normal normal poisson permutation uniform full eye meshgrid geomspace linspace cdist pdist corrcoef

@@ -84,7 +84,7 @@ def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[fl
         K.flat[:: len(K) + 1] += jitter
     factor = factorise(Y, K, overwrite=True)
     value = log_likelihood(Y, K, factor)
-    dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor, overwrite=True), X)  # (5.5)
+    dX, dtheta = kernel.gradients(kernel_matrix_gradient(factor, overwrite=True), X)
     if latent_prior == "gaussian":
         value, dX = value + unit_gaussian_log_density(X), dX - X  # (5.6)
     return value, dX, dtheta

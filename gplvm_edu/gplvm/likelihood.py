@@ -90,7 +90,7 @@ def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[fl
     """
     K = kernel(X) + jitter * np.eye(len(X))
     value = log_likelihood(Y, K)
-    dX, dtheta = kernel.gradients(kernel_matrix_gradient(Y, K), X)  # (5.5)
+    dX, dtheta = kernel.gradients(kernel_matrix_gradient(Y, K), X)
     if latent_prior == "gaussian":
         value = value + unit_gaussian_log_density(X)  # (5.6)
         dX = dX - X  # (5.6)

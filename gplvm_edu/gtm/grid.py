@@ -94,9 +94,10 @@ def basis_functions(X, basis) -> np.ndarray:
     array([[0.325, 0.882, 1.   , 0.5  ]])
     """
     C, sigma, terms = basis
-    gaussians, one = np.exp(-0.5 * squared_distances(X / sigma, C / sigma)), np.ones((len(X), 1))
+    gaussians = np.exp(-0.5 * squared_distances(X / sigma, C / sigma))  # (9.2)  (K, M)
+    one = np.ones((len(X), 1))
     beside = {"linear": [one, X], "bias": [one], "none": []}[terms]
-    return np.hstack([gaussians, *beside])  # (9.2)  (K, M)
+    return np.hstack([gaussians, *beside])
 
 
 def basis_derivatives(X, basis) -> np.ndarray:

@@ -53,9 +53,9 @@ def winners(Y, prototypes) -> tuple[np.ndarray, np.ndarray]:
            [0., 1.]])
     """
     distances = squared_distances(prototypes, Y)  # (K, N)
-    best = np.argmin(distances, axis=0)
+    best = np.argmin(distances, axis=0)  # (9.23)
     R = np.zeros_like(distances)
-    R[best, np.arange(len(Y))] = 1.0  # (9.23)
+    R[best, np.arange(len(Y))] = 1.0
     return R, distances[best, np.arange(len(Y))]
 
 
@@ -142,7 +142,7 @@ def som_iterates(Y, X, prototypes, widths) -> Iterator[SOMState]:
             G = R.sum(axis=1)
             z = R @ Y / np.maximum(G, 1.0)[:, None]  # means at the nodes  (K, D)
             m = neighbourhood_smoother(X, G, width) @ z  # (9.24)
-            R, distances = winners(Y, m)  # (9.23)
+            R, distances = winners(Y, m)
         stopped = "schedule" if step == len(widths) else ""
         yield SOMState(m, float(width), -float(np.mean(distances)), posterior_modes(R, X), stopped)
 

@@ -72,8 +72,8 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, n
     """
     m, C = sites.means, kernel(X) + np.diag(sites.variances)  # (7.12)
     factor = factorise(m, C)
-    value = log_likelihood(m, C, factor)  # (7.11)
-    in_K = kernel_matrix_gradient(factor)  # (7.13)
+    value = log_likelihood(m, C, factor)
+    in_K = kernel_matrix_gradient(factor)
     dX, dtheta = kernel.gradients(in_K, X)
     return _with_prior(value, dX, dtheta, X, latent_prior)
 

@@ -77,7 +77,7 @@ class SparseState(NamedTuple):
     model: SparseModel
     selection: Selection
     map_: ActiveMap  # of the centred data
-    value: float  # (7.21)
+    value: float
     n_evaluations: int  # of the active set's likelihood
     stopped: str = ""
 

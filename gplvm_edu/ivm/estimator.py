@@ -110,7 +110,7 @@ class SparseGPLVM(IterativeFit, MapModel):
     def iterates(self, Y) -> Iterator[SparseState]:
         """Prepare the fit and yield its states, the start first; `fit` exhausts this, a widget pauses it."""
         noise, variance = self.prepare(Y)
-        kernel = self.kernel if self.kernel is not None else common_start(variance, noise=0.01)  # (7.22)
+        kernel = self.kernel if self.kernel is not None else common_start(variance, noise=0.01)
         filled, _ = fill_with_means(self.rows_)
         X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
         if noise is not None:

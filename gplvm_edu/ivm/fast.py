@@ -91,7 +91,7 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Selection:
     for i in range(d):
         each = variance if G == D else variance[:, group]  # (N, D)
         terms = noise.evaluate(Y, f, each)
-        offers = entropy_reductions(terms.nu, each)  # (7.5)
+        offers = entropy_reductions(terms.nu, each)
         offers[active[:i]] = -np.inf
         n = active[i] = np.argmax(offers)
         gains[i], log_evidence = offers[n], log_evidence + terms.log_partition[n].sum()  # (7.10)

@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     precisions: np.ndarray  # (i, D) beta; 0 where the entry is missing
     M: Any  # (i, N), or a tuple
     L: Any  # (i, i), or a tuple
-    log_evidence: float  # ln p(Y_I), (7.10)
+    log_evidence: float  # ln p(Y_I)
     groups: tuple | None = None  # None: one covariance for all columns; else the column numbers of each group
 
 
@@ -199,7 +199,7 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     site_means, precisions = np.zeros((0, D)), np.zeros((0, D))
     for _ in range(min(n_active, N)):
         terms = noise.evaluate(Y, f, variance)  # all three are 0 where Y is missing
-        offers = entropy_reductions(terms.nu, variance)  # (7.5)
+        offers = entropy_reductions(terms.nu, variance)
         offers[active] = -np.inf
         n = int(np.argmax(offers))
         m, beta = sites(terms.g[n], terms.nu[n], f[n], variance[n])

@@ -77,7 +77,7 @@ class Sum(Combination):
     def _matrix(self, X, Z):
         K = self.parts[0]._matrix(X, Z)
         for part in self.parts[1:]:
-            part._add_to(K, X, Z)  # (2.12)
+            part._add_to(K, X, Z)
         return K
 
     def _diag(self, X, noise):

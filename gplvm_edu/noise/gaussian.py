@@ -93,7 +93,7 @@ class Gaussian(Noise):
         """The model of some rows; of new rows nothing is known if each row has its own variance."""
         return self if self.variance.ndim < 2 else self.copy(variance=self.variance[index])
 
-    # --- (8.27): the mean moves f, the variance adds to that of f --------------------------------------------
+    # --- the mean moves f, the variance adds to that of f --------------------------------------------
     @property
     def theta(self) -> np.ndarray:
         """The means, then the logarithms of the variances, as one vector."""

@@ -58,8 +58,8 @@ def adf_posterior(K, y, noise, order=None) -> SitePosterior:
     f, Sigma = np.zeros(N), np.array(K, dtype=float)
     m, beta, log_evidence = np.zeros(N), np.zeros(N), 0.0
     for n in range(N) if order is None else order:
-        log_Z, g, nu = _one(noise, n, y[n], f[n], Sigma[n, n])  # (8.4), (8.5)
-        m[n], beta[n] = sites(g, nu, f[n], Sigma[n, n])  # (8.7), (8.8)
+        log_Z, g, nu = _one(noise, n, y[n], f[n], Sigma[n, n])
+        m[n], beta[n] = sites(g, nu, f[n], Sigma[n, n])
         s = Sigma[:, n].copy()
         f += g * s  # (8.20)
         Sigma -= nu * np.outer(s, s)  # (8.20)

@@ -109,7 +109,7 @@ class Probit(Noise):
 
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in the biases: they move f, so it is g."""
-        g = self.evaluate(Y, mean, variance).g  # (8.27)
+        g = self.evaluate(Y, mean, variance).g
         return np.ravel(g.sum(axis=0) if np.size(self.offset) > 1 else g.sum())
 
     def parameters(self) -> dict:

@@ -77,7 +77,7 @@ def compare_starts(Y, target, starts, max_iter=300):
     for name, X in starts.items():
         model = GPLVM(X.shape[1], init=unit_scale(X, keep_proportions=True), latent_prior=None, max_iter=max_iter).fit(
             Y
-        )  # (6.20)
+        )
         report[name] = {
             "errors": nearest_neighbour_errors(X, target),
             "gplvm_errors": nearest_neighbour_errors(model.embedding_, target),

@@ -106,7 +106,7 @@ def compare(Y, target, temperature=1e-7, perplexity=None, max_iter=20, plain_ite
         "t-SNE": {"errors": nearest_neighbour_errors(extended.start_, target)},
         "plain": plain_fits(Y, target, max_iter=plain_iter),
         "plain, from t-SNE": describe(warm, Y, target),
-        "extended": describe(extended, Y, target),  # (11.14)
+        "extended": describe(extended, Y, target),
     }
     return {"n_samples": len(Y), "n_features": Y.shape[1]} | rows, extended
 
@@ -117,7 +117,7 @@ def temperatures(Y, target, start, bandwidth, values, perplexity=None, max_iter=
     for temperature in values:
         model = TSNEPriorGPLVM(
             temperature=temperature, init=start, bandwidths=[bandwidth], perplexity=perplexity, max_iter=max_iter
-        ).fit(Y)  # (11.16)
+        ).fit(Y)
         moved = np.sqrt(np.mean((model.embedding_ - start) ** 2) / np.mean(np.var(start, axis=0)))
         report.append({"temperature": temperature, "moved": round(float(moved), 4)} | describe(model, Y, target))
     return report

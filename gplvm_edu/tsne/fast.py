@@ -50,7 +50,7 @@ def cost_and_gradient(X, P, with_cost=True) -> tuple[float, np.ndarray]:
         Z += sum_both_ways(w)
         add_both_ways(attraction, p * w, X1, i)  # (11.9)
         w *= w
-        add_both_ways(repulsion, w, X1, i)  # (11.9)
+        add_both_ways(repulsion, w, X1, i)
     F = attraction - repulsion / Z
     gradient = 4.0 * (F[:, q:] * X - F[:, :q])  # (11.10)
     return (float(logarithms + np.log(Z)) if with_cost else np.nan), gradient

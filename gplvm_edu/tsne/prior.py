@@ -144,7 +144,7 @@ def best_bandwidth(Y, X, kernel, bandwidths, jitter=0.0) -> tuple[float, np.ndar
     for bandwidth in bandwidths:
         K = with_bandwidth(kernel, bandwidth)(X)
         K.flat[:: len(K) + 1] += jitter
-        values.append(log_likelihood(Y, K))  # (11.18)
+        values.append(log_likelihood(Y, K))
     return float(bandwidths[int(np.argmax(values))]), np.array(values)
 
 

@@ -219,7 +219,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
         """ARD weights (q,): inverse widths of an RBF, variances of a Linear kernel, 1 where all are alike, (12.29)."""
         shape = getattr(self.map_.kernel, "parts", [self.map_.kernel])[0]
         weights = shape.variance if isinstance(shape, Linear) else getattr(shape, "inverse_width", 1.0)
-        return np.broadcast_to(weights, self.embedding_.shape[1]).copy()  # (12.29)
+        return np.broadcast_to(weights, self.embedding_.shape[1]).copy()
 
     @property
     def active_dims_(self) -> np.ndarray:

@@ -60,7 +60,7 @@ def bound_and_gradients(Y, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradi
         )
         terms = BoundTerms(terms.fit + found.terms.fit, terms.trace + found.terms.trace, 0.0)  # (12.26)
     kl = 0.0 if S is None else kl_divergence(mu, S)
-    return terms._replace(kl=kl), subtract_kl_gradients(d, parameters)  # (12.26)
+    return terms._replace(kl=kl), subtract_kl_gradients(d, parameters)
 
 
 def _rows_of(parameters, rows):

@@ -124,7 +124,7 @@ def make_map(Y, parameters, jitter=JITTER, mean=0.0):
         kernel=parameters.kernel,
         centres=Z,
         weights=weights,
-        differences=np.array([explained(f) for f in bound.factors]),  # (13.2)
+        differences=np.array([explained(f) for f in bound.factors]),
         group=group,
         factors=tuple(bound.factors),
         beta=1.0 / parameters.noise_variance,

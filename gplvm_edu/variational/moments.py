@@ -115,4 +115,4 @@ def point_statistics(map_, latent_mean, latent_variance) -> tuple[float, np.ndar
     """
     mu, S = latent_mean[None], None if latent_variance is None else latent_variance[None]
     psi = psi_statistics(map_.kernel, mu, S, map_.inducing_inputs)
-    return float(psi.psi0[0]), psi.Psi1[0], psi.Psi2  # (13.3)
+    return float(psi.psi0[0]), psi.Psi1[0], psi.Psi2

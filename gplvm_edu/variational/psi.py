@@ -312,7 +312,7 @@ def split_noise(kernel) -> tuple[Kernel, float]:
     >>> split_noise(White(0.1) + Bias(2.0) + RBF())
     (RBF(variance=1, inverse_width=1) + Bias(variance=2), 0.1)
     """
-    smooth, noise = split_white(kernel)  # (12.20)
+    smooth, noise = split_white(kernel)
     parts = sorted(smooth.parts if isinstance(smooth, Sum) else [smooth], key=lambda part: isinstance(part, Bias))
     if smooth is None or isinstance(parts[0], Bias):
         raise ValueError(

@@ -94,7 +94,7 @@ class RBFPsi:
         left1, left2 = point_features(mu, S, self.alpha, 1), point_features(mu, S, self.alpha, 2)
         psi0, Psi1 = np.full(len(mu), self.theta), expected_rbf(left1, right1)  # (12.13)
         if isinstance(groups, str):
-            E = expected_rbf(left2, right2)  # (12.14)
+            E = expected_rbf(left2, right2)
             return PackedPsi(
                 psi0,
                 Psi1,

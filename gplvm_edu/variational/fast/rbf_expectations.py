@@ -60,7 +60,7 @@ def centre_features(centres, offsets) -> np.ndarray:
     """
     c = centres
     features = [-0.5 * c.T**2, c.T, np.ones((1, len(c))), np.reshape(offsets, (1, -1))]
-    return np.vstack(features)  # (12.15)
+    return np.vstack(features)
 
 
 def pull_back_points(d_features, latent_mean, latent_variance, weights, order) -> tuple[np.ndarray, ...]:

@@ -155,7 +155,7 @@ def frozen_bound(map_, terms, latent_mean, latent_variance, rows=slice(None)) ->
     of_pairs = terms.of_pairs if len(terms.of_pairs) == 1 else terms.of_pairs[terms.pattern[rows]]
     values = terms.constant[rows] + of_psi0 * psi.psi0 + np.sum(of_Psi1 * psi.Psi1, axis=1)
     values = values + np.einsum("np,np->n", np.broadcast_to(of_pairs, psi.pairs.shape), psi.pairs)  # (13.9)
-    d_mu, d_S = psi.pull_back(of_psi0, of_Psi1, of_pairs)  # (13.11)
+    d_mu, d_S = psi.pull_back(of_psi0, of_Psi1, of_pairs)
     if S is None:
         return values, d_mu, d_S
     kl = 0.5 * np.sum(mu**2 + S - np.log(S) - 1.0, axis=1)
