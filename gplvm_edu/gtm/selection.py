@@ -73,7 +73,7 @@ def grid_search(model, Y, widths=WIDTHS, alphas=ALPHAS) -> list[Setting]:
     for width in widths:
         for alpha in alphas:
             fitted = clone(model).set_params(width=width, alpha=alpha).fit(Y)
-            settings.append(Setting(width, alpha, fitted.log_likelihood_, fitted.log_evidence_, fitted))  # (9.26)
+            settings.append(Setting(width, alpha, fitted.log_likelihood_, fitted.log_evidence_, fitted))
     return settings
 
 

@@ -142,7 +142,7 @@ def som_iterates(Y, X, prototypes, widths) -> Iterator[SOMState]:
             G = R.sum(axis=1)
             z = R @ Y / np.maximum(G, 1.0)[:, None]  # means at the nodes  (K, D)
             m = neighbourhood_smoother(X, G, width) @ z  # (9.24)
-            R, distances = winners(Y, m)  # (9.23)
+            R, distances = winners(Y, m)
         stopped = "schedule" if step == len(widths) else ""
         yield SOMState(m, float(width), -float(np.mean(distances)), posterior_modes(R, X), stopped)
 
