@@ -90,7 +90,7 @@ class GPLVM(IterativeFit, MapModel):
     def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one; `fit` exhausts this, a widget pauses it."""
         Y, variance = self.prepare(Y)
-        kernel = common_start(variance) if self.kernel is None else self.kernel  # (5.14)
+        kernel = common_start(variance) if self.kernel is None else self.kernel
         X = starts.initial_positions(Y, self.n_components, self.init, checks.random_state(self.random_state))
         self.kernel_start_ = kernel.copy()
         yield from gplvm_iterates(
