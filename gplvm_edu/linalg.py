@@ -24,7 +24,7 @@ def cholesky_with_jitter(K, jitters=JITTERS, clean=True) -> tuple[np.ndarray, fl
     jitters : sequence of float
         Tried in order, each relative to the mean of the diagonal.
     clean : bool
-        False leaves rubbish above the diagonal of L, which the solvers of LAPACK never read, and saves time.
+        False leaves entries of K above the diagonal of L, which the solvers of LAPACK never read, and saves time.
 
     Returns
     -------

@@ -20,7 +20,7 @@ DECREASE, FLATTENING = 1e-3, 0.9  # c1 and c2 of the strong Wolfe conditions
 def lbfgs(evaluate, start, n_pairs=10) -> Generator[Iterate, None, None]:
     r"""The points that L-BFGS accepts after the start, until no step lowers the value.
 
-    .. math:: x_{k+1} = x_k - t\, H_k \nabla f(x_k), \qquad H_k y_i = s_i \text{ for the newest step } i
+    .. math:: x_{k+1} = x_k - t\, B_k \nabla f(x_k), \qquad B_k y = s \text{ of the step before}
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def lbfgs(evaluate, start, n_pairs=10) -> Generator[Iterate, None, None]:
     -----
     Costs O(n_pairs n) a step besides the evaluations. Where the line search finds nothing smaller the pairs are
     forgotten, and where the gradient itself leads to nothing smaller either, the search ends. At equal values, near
-    the last digit, a shorter gradient counts as smaller.
+    the last digit, a shorter gradient counts as smaller. Chapter 5, equations (5.22) to (5.29).
     """
     here, pairs = start, deque[tuple](maxlen=n_pairs)
     while True:
@@ -54,16 +54,16 @@ def lbfgs(evaluate, start, n_pairs=10) -> Generator[Iterate, None, None]:
 
 
 def inverse_hessian_times(g, pairs) -> np.ndarray:
-    """H g (n,) by the two-loop recursion, without H; pairs : (s, y, s'y) of each remembered step, oldest first."""
-    r, shares = g, []
+    """B g (n,) by the two-loop recursion, without B; pairs : (s, y, s'y) of each remembered step, oldest first."""
+    r, a = g, []
     for s, y, sy in reversed(pairs):
-        shares.append(s @ r / sy)
-        r = r - shares[-1] * y
+        a.append(s @ r / sy)  # (5.24)
+        r = r - a[-1] * y  # (5.24)
     if pairs:
         _, y, sy = pairs[-1]
-        r = sy / (y @ y) * r
+        r = sy / (y @ y) * r  # (5.25)
     for s, y, sy in pairs:
-        r = r + (shares.pop() - y @ r / sy) * s
+        r = r + (a.pop() - y @ r / sy) * s  # (5.26)
     return r
 
 
@@ -82,9 +82,9 @@ def wolfe_search(evaluate, here, p, t, n_trials=20) -> Iterate:
     for _ in range(n_trials if start.slope < 0 else 0):
         there = evaluate(here.x + t * p)
         new = Step(t, there.value if there.is_finite else inf, float(p @ there.gradient))
-        if new.value > min(start.value + DECREASE * t * start.slope, low.value):
+        if new.value > min(start.value + DECREASE * t * start.slope, low.value):  # not (5.27), or not lower
             high = new
-        elif abs(new.slope) <= FLATTENING * abs(start.slope):
+        elif abs(new.slope) <= FLATTENING * abs(start.slope):  # (5.28)
             return there
         else:
             high = low if new.slope * (high.length - t) > 0 else high
@@ -108,7 +108,7 @@ def cubic_minimum(a, b) -> float:
     unit = (a.length - b.length) * a.slope  # of values, in which the slope at a is -1; 0 when it underflows
     if unit == 0.0:
         return 0.0
-    v = -b.slope / a.slope
-    d = v - 1.0 - 3.0 * (b.value - a.value) / unit
-    root = sqrt(max(d * d + v, 0.0))
-    return 1.0 - (v + root - d) / (v + 1.0 + 2.0 * root)
+    v, h = -b.slope / a.slope, (b.value - a.value) / unit
+    d = v - 1.0 - 3.0 * h  # (5.29)
+    e = sqrt(max(d * d + v, 0.0))  # (5.29)
+    return 1.0 - (v + e - d) / (v + 1.0 + 2.0 * e)  # (5.29)

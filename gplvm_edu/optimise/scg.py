@@ -19,7 +19,8 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
               \mu = p^\top r, \quad \delta = p^\top H p + \lambda \|p\|^2, \quad r = -\nabla f(w)
 
     whose minimum, alpha = mu / delta, is tried. The scale lambda does what a trust region does: it grows
-    where the parabola promised too much and shrinks where it kept its word, so no line search is needed.
+    where the parabola promised too much and shrinks where its promise was kept, so no line search is needed.
+    Chapter 5, equations (5.15) to (5.21).
 
     Parameters
     ----------
@@ -39,35 +40,35 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
     p, lam, lam_bar, success, n_steps = r, initial_scale, 0.0, True, 0  # step 1
     while True:
         if success:
-            delta = _curvature(evaluate, w, p, r, sigma)  # step 2
+            delta = curvature(evaluate, w, p, r, sigma)  # step 2
         p2, mu = p @ p, p @ r
-        delta += (lam - lam_bar) * p2  # step 3
+        delta += (lam - lam_bar) * p2  # (5.16), step 3
         if delta <= 0:  # step 4
-            lam_bar = 2 * (lam - delta / p2)
+            lam_bar = 2 * (lam - delta / p2)  # (5.18)
             delta, lam = lam * p2 - delta, lam_bar
-        alpha = mu / delta  # step 5
+        alpha = mu / delta  # (5.17), step 5
         if not E - alpha * mu / 2 < E or np.array_equal(w + alpha * p, w):
             if p is r:
                 return  # nothing left to gain
             p, lam, lam_bar, success = r, initial_scale, 0.0, True  # back to step 1
             continue
         trial = evaluate(w + alpha * p)
-        Delta = 2 * delta * (E - trial.value) / mu**2  # step 6: found over promised
+        Delta = 2 * delta * (E - trial.value) / mu**2  # (5.19), step 6: found over promised
         Delta = max(Delta, -8.0) if trial.is_finite else -8.0
         success = Delta >= 0
         if success:  # step 7
             w, E, r_old, r, n_steps = trial.x, trial.value, r, -trial.gradient, n_steps + 1
             yield trial  # step 9: the caller looks at r
-            p = r if n_steps % len(w) == 0 else r + (r @ (r - r_old) / mu) * p
+            p = r if n_steps % len(w) == 0 else r + (r @ (r - r_old) / mu) * p  # (5.21)
         lam_bar = 0.0 if success else lam
         if Delta >= 0.75:
             lam = max(lam / 4, 1e-15)  # step 7, its last part
         elif Delta < 0.25:
-            lam += delta * (1 - Delta) / p2  # step 8
+            lam += delta * (1 - Delta) / p2  # (5.20), step 8
 
 
-def _curvature(evaluate, w, p, r, sigma):
+def curvature(evaluate, w, p, r, sigma) -> float:
     """p'Hp by one more gradient, at the distance sigma along p; 0 where that gradient is not finite."""
     sigma_k = sigma / np.linalg.norm(p)
-    s = (evaluate(w + sigma_k * p).gradient + r) / sigma_k
+    s = (evaluate(w + sigma_k * p).gradient + r) / sigma_k  # (5.15)
     return p @ s if np.isfinite(p @ s) else 0.0
