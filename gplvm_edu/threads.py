@@ -6,10 +6,14 @@ longer than they compute, and where another program holds a core they wait for t
 
 import functools
 import inspect
+from collections.abc import Callable
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+Function = TypeVar("Function", bound=Callable)
 
 # Measured with two threads beside one, on two cores that other programs used as well (median of 15 ratios of the time
 # of a GP-LVM's evaluation at N = 200, 300, 400, 500, 700, 1000: 3.6, 1.8, 1.1, 1.2, 1.5, 0.8; single ones up to 22).
@@ -98,7 +102,7 @@ def set_threads(library, number) -> None:
     getattr(library, "clear_controlling_thread", lambda: None)()
 
 
-def suited(size):
+def suited(size) -> Callable[[Function], Function]:
     """Decorator: a function, or every step of a generator, runs with the threads that ``size(*arguments)`` deserves.
 
     Examples
@@ -143,7 +147,13 @@ def _each_step(steps, size):
         steps.close()
 
 
-def n_rows(Y, *_, **__) -> int:
-    """Rows of the first argument, whatever it is: the size that decides where nothing smaller does."""
-    shape = np.shape(Y) if not hasattr(Y, "shape") else Y.shape
+def n_rows(*arguments, **named) -> int:
+    """Rows of the first argument: the size that decides where nothing smaller is factorised.
+
+    Examples
+    --------
+    >>> n_rows(np.zeros((10, 3))), n_rows(Y=[[1.0], [2.0]])
+    (10, 2)
+    """
+    shape = np.shape(next(iter((*arguments, *named.values())), ()))
     return shape[0] if shape else 0

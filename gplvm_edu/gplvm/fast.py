@@ -14,6 +14,7 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, unit_gaussian_log_density
+from ..threads import n_rows, suited
 
 
 class Factorised(NamedTuple):
@@ -68,6 +69,7 @@ def kernel_matrix_gradient(factor, overwrite=False) -> np.ndarray:
     return G.T  # the same numbers, in the order of memory that numpy likes
 
 
+@suited(n_rows)
 def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[float, np.ndarray, np.ndarray]:
     """As `likelihood.value_and_gradients`, with one factorisation and at most three N x N arrays at any time.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..optimise import minimise
+from ..threads import n_rows, suited
 from .fast import value_and_gradients
 
 
@@ -19,6 +20,7 @@ class GPLVMState(NamedTuple):
     stopped: str = ""
 
 
+@suited(n_rows)
 def gplvm_iterates(
     Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4
 ) -> Iterator[GPLVMState]:

@@ -3,8 +3,10 @@
 import numpy as np
 
 from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky, unit_gaussian_log_density
+from ..threads import n_rows, suited
 
 
+@suited(n_rows)
 def log_likelihood(Y, K) -> float:
     r"""Log likelihood of D independent outputs, each a draw from the Gaussian process with covariance K.
 
@@ -32,6 +34,7 @@ def log_likelihood(Y, K) -> float:
     return float(-0.5 * (D * N * np.log(2 * np.pi) + D * log_determinant(L) + np.sum(A * Y)))  # (5.2)
 
 
+@suited(n_rows)
 def kernel_matrix_gradient(Y, K) -> np.ndarray:
     r"""Gradient of the log likelihood with respect to the kernel matrix.
 
@@ -55,6 +58,7 @@ def kernel_matrix_gradient(Y, K) -> np.ndarray:
     return 0.5 * (A @ A.T - D * K_inv)  # (5.4)
 
 
+@suited(n_rows)
 def value_and_gradients(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[float, np.ndarray, np.ndarray]:
     r"""The objective of the GP-LVM, and its gradients in the latent positions and in the kernel's parameters.
 

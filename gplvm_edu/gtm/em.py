@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..linalg import solve_cholesky, squared_distances
+from ..threads import suited
 
 
 class GTMState(NamedTuple):
@@ -224,6 +225,7 @@ def m_step(Y, Phi, R, precision, alpha=0.0, noise_floor=0.0) -> tuple[np.ndarray
     return W, float(1.0 / max(error / Y.size, noise_floor))  # (9.13)
 
 
+@suited(lambda Y, Phi, *_, **__: len(Phi))
 def em_iterates(
     Y, Phi, weights, precision, alpha=0.0, max_iter=200, noise_floor=0.0, e_step=e_step, m_step=m_step
 ) -> Iterator[GTMState]:

@@ -8,6 +8,7 @@ import numpy as np
 from ..kernels import Kernel, split_white
 from ..linalg import unit_gaussian_log_density
 from ..noise import Gaussian, Noise
+from ..threads import suited
 from .active import Sites, observed_sites, optimise_active_set, selection_sites
 from .active_map import ActiveMap, selection_map
 from .fast import select_active_set
@@ -82,6 +83,7 @@ class SparseState(NamedTuple):
     stopped: str = ""
 
 
+@suited(lambda Y, X, model, options, max_iter=None: options.n_active)
 def outer_step(Y, X, model, options) -> SparseState:
     """One pass of Algorithm 1 over all points, as a new `SparseState`.
 
@@ -152,6 +154,7 @@ def total_log_likelihood(Y, X, selection, active) -> float:
     return float(value)
 
 
+@suited(lambda Y, X, model, options, max_iter=None: options.n_active)
 def sparse_iterates(Y, X, model, options, max_iter=15) -> Iterator[SparseState]:
     """Generator of `SparseState`: the start, then one state for each outer iteration of Algorithm 1.
 

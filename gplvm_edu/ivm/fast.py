@@ -17,10 +17,20 @@ from scipy import linalg
 
 from ..linalg import log_determinant, squared_distances
 from ..noise import sites
+from ..threads import suited
 from . import active_map
-from .selection import Selection, column_groups, entropy_reductions, gaussian_sites, kernel_column, one_covariance
+from .selection import (
+    Selection,
+    active_size,
+    column_groups,
+    entropy_reductions,
+    gaussian_sites,
+    kernel_column,
+    one_covariance,
+)
 
 
+@suited(active_size)
 def select_active_set(Y, X, kernel, noise, n_active) -> Selection:
     """The active set of the informative vector machine: the last `Selection` of `ivm_select` or `select_by_column`.
 

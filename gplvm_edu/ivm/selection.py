@@ -15,6 +15,7 @@ import numpy as np
 
 from ..linalg import gap_patterns, has_gaps
 from ..noise import sites
+from ..threads import suited
 
 
 class IVMPosterior(NamedTuple):
@@ -108,6 +109,12 @@ def include(posterior, n, k, g, nu) -> IVMPosterior:
     return IVMPosterior(f, variance, M, L)
 
 
+def active_size(Y, X, kernel, noise, n_active) -> int:
+    """Rows of K_II, the largest matrix that a selection factorises: what `threads.suited` asks for."""
+    return min(n_active, len(Y))
+
+
+@suited(active_size)
 def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     """Generator of growing active sets: at each step the row that reduces entropy most is included.
 
@@ -160,6 +167,7 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
         yield Selection(active, gains, offers, m, beta, posterior.M, posterior.L, log_evidence)
 
 
+@suited(active_size)
 def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     """As `ivm_select`, for columns that differ in their covariance: noise of their own, noise not Gaussian, or gaps.
 

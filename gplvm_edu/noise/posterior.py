@@ -7,6 +7,7 @@ import numpy as np
 from scipy import linalg
 
 from ..linalg import log_determinant
+from ..threads import n_rows, suited
 from .model import sites
 
 
@@ -25,6 +26,7 @@ class SitePosterior(NamedTuple):
     change: float = np.inf  # largest change of a site's natural parameters in the last sweep
 
 
+@suited(n_rows)
 def adf_posterior(K, y, noise, order=None) -> SitePosterior:
     r"""`SitePosterior` of observations included one by one; after each, the nearest Gaussian replaces the posterior.
 
@@ -67,6 +69,7 @@ def adf_posterior(K, y, noise, order=None) -> SitePosterior:
     return SitePosterior(f, Sigma, m, beta, log_evidence)
 
 
+@suited(n_rows)
 def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=1e-8) -> Iterator[SitePosterior]:
     r"""Sweep over the observations again and again: take a site out, look afresh, put it back.
 

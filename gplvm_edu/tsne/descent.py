@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..threads import suited
 from . import fast
 
 
@@ -34,6 +35,7 @@ def step_size(n_samples, early_exaggeration=12.0) -> float:
     return n_samples / early_exaggeration  # (11.12)
 
 
+@suited(lambda *_, **__: 1)
 def tsne_iterates(
     P, X, max_iter=1000, early_exaggeration=12.0, n_exaggerated=250, learning_rate=None, every=10, tolerance=1e-7
 ) -> Iterator[TSNEState]:

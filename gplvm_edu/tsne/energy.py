@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..linalg import squared_distances
+from ..threads import n_rows, suited
 
 
 def student_affinities(X) -> np.ndarray:
@@ -47,6 +48,7 @@ def divergence(P, Q) -> float:
     return float(np.sum(P[counted] * np.log(P[counted] / Q[counted])))  # (11.7)
 
 
+@suited(n_rows)
 def cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
     r"""The cost of t-SNE and its gradient.
 

@@ -7,10 +7,11 @@ holds for a new row: outputs that were not seen do not stand in its sums.
 
 import numpy as np
 
+from ..threads import suited
 from .bound import JITTER, BoundTerms, kl_divergence
 from .density import gain_over_frozen
 from .frozen import expected_log_likelihood, subtract_kl
-from .objective import Gradients, data_gradients, evaluate_bound, subtract_kl_gradients
+from .objective import Gradients, data_gradients, evaluate_bound, n_inducing, subtract_kl_gradients
 
 
 def output_groups(Y) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -29,6 +30,7 @@ def output_groups(Y) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.flatnonzero(rows), np.flatnonzero(np.ravel(label) == g)) for g, rows in enumerate(patterns)]
 
 
+@suited(n_inducing)
 def bound_and_gradients(Y, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradients]:
     """The bound of data with gaps and its gradient: those of complete data, summed over `output_groups`, (12.26).
 

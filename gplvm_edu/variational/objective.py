@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels import Kernel
 from ..kernels.parameters import softplus, softplus_inverse, softplus_slope
 from ..optimise import minimise
+from ..threads import suited
 from .bound import (
     JITTER,
     BoundTerms,
@@ -37,6 +38,11 @@ class Parameters(NamedTuple):
     noise_variance: float
 
 
+def n_inducing(Y, parameters, jitter=None) -> int:
+    """Rows of K_MM, the largest matrix that a bound factorises: what `threads.suited` asks for."""
+    return len(parameters.inducing_inputs)
+
+
 class Evaluation(NamedTuple):
     """The bound at one place: its terms, the Psi statistics, the factors, the share of jitter that was needed."""
 
@@ -46,6 +52,7 @@ class Evaluation(NamedTuple):
     jitter: float
 
 
+@suited(n_inducing)
 def evaluate_bound(Y, parameters, jitter=JITTER) -> Evaluation:
     """The ELBO of complete, centred data Y (N, D) without its gradient: an `Evaluation` (see `bound_and_gradients`).
 
@@ -124,6 +131,7 @@ def subtract_kl_gradients(gradients, parameters) -> Gradients:
     return gradients._replace(latent_mean=d_mu, latent_variance=d_S)
 
 
+@suited(n_inducing)
 def bound_and_gradients(Y, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradients]:
     r"""The bound (the evidence lower bound, ELBO) of complete data, and its gradient in every parameter.
 

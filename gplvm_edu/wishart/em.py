@@ -9,6 +9,7 @@ from scipy import linalg
 from .. import checks
 from ..linalg import column_signs
 from ..metrics import procrustes_distance, subspace_angle
+from ..threads import n_rows, suited
 from . import fast
 from .model import log_likelihood, maximum_likelihood
 
@@ -24,6 +25,7 @@ class WishartState(NamedTuple):
     stopped: str = ""  # on the last state of a fit: why it is the last
 
 
+@suited(n_rows)
 def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float]:
     r"""One E-step and one M-step, combined.
 
@@ -62,6 +64,7 @@ def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float]:
     return X_new, float((np.trace(S) - explained) / N)  # (4.27)
 
 
+@suited(n_rows)
 def em_iterates(S, latent, noise_variance, max_iter=1000) -> Iterator[WishartState]:
     """Generator of EM's states (`WishartState`), the start included; the likelihood never falls.
 

@@ -13,7 +13,9 @@ LABEL_COLUMN = 60
 
 
 def source_without_docstring(function) -> str:
-    """Source text of a function as it stands in the package, comments and labels kept, docstring left out.
+    """Source text of a function as it stands in the package, comments and labels kept.
+
+    Left out are the docstring, and the line above the function that says how many threads it gets.
 
     Examples
     --------
@@ -27,7 +29,12 @@ def source_without_docstring(function) -> str:
     lines = _narrow_comments(text)
     if ast.get_docstring(definition) is not None:
         del lines[definition.body[0].lineno - 1 : definition.body[0].end_lineno]
-    return "\n".join(lines)
+    first = definition.lineno - 1 if getattr(definition, "decorator_list", None) and _only_threads(definition) else 0
+    return "\n".join(lines[first:])
+
+
+def _only_threads(definition):
+    return all(ast.unparse(decorator).startswith("suited(") for decorator in definition.decorator_list)
 
 
 def _narrow_comments(text):

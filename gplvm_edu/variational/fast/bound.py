@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from ...threads import suited
 from ..bound import JITTER, BoundTerms, Factors, factorise, inducing_factor, kl_divergence, solve_lower
 from ..gaps import output_groups
-from ..objective import Gradients, subtract_kl_gradients
+from ..objective import Gradients, n_inducing, subtract_kl_gradients
 from ..psi import PsiStatistics
 from .kernel_expectations import PackedPsi, pairs, psi_statistics
 
@@ -71,6 +72,7 @@ class Evaluation(NamedTuple):
     jitter: float
 
 
+@suited(n_inducing)
 def evaluate_bound(outputs, parameters, jitter=JITTER) -> Evaluation:
     """The ELBO without its gradient, as `objective.evaluate_bound`, of `Outputs`: an `Evaluation`.
 
@@ -102,6 +104,7 @@ def evaluate_bound(outputs, parameters, jitter=JITTER) -> Evaluation:
     return Evaluation(BoundTerms(float(fit), float(trace), kl), psi, of_groups, factors, share)
 
 
+@suited(n_inducing)
 def bound_and_gradients(outputs, parameters, jitter=JITTER) -> tuple[BoundTerms, Gradients]:
     """The bound and its gradient in every parameter, as `objective.bound_and_gradients`, of `Outputs`.
 
