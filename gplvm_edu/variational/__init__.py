@@ -3,8 +3,9 @@
 The lesson, for complete data and in the page's formulas: `psi` has the Psi statistics and their gradients, `bound` the
 evidence lower bound (ELBO) from them, `objective` the whole of it with its gradient and its maximisation; `moments`
 what phi(u) says at one latent point, `frozen` the bound on one new row, `density` the ratio of bounds. `gaps` wraps
-them for missing outputs, `fast` has the same numbers sooner. Then `inducing_map`, the map of a fitted model,
-`latent_posterior`, which finds q(x*) of new rows, and `estimator`, the class.
+them for missing outputs, `fast` has the same numbers sooner. `kernel_parts` says which kernels will do. Then
+`inducing_map`, the map of a fitted model, `latent_posterior`, which finds q(x*) of new rows, and `estimator`, the
+class.
 """
 
 from . import fast, gaps

@@ -14,9 +14,9 @@ from ..optimise import METHODS
 from .bound import JITTER
 from .fast import bound_and_gradients, group_outputs, predict_moments, ratio_of_bounds
 from .inducing_map import make_map
+from .kernel_parts import check_kernel, split_noise
 from .latent_posterior import LatentPosterior, find_latent_posterior
 from .objective import Parameters, VariationalState, variational_iterates
-from .psi import check_kernel, split_noise
 
 NOISE_FLOOR = 1e-8  # of the variance of Y
 ACTIVE = 0.01  # a dimension counts when its weight is above this share of the largest

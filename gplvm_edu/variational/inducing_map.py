@@ -57,18 +57,15 @@ class InducingMap(KernelMap):
 
     def complete_maps(self) -> list[tuple[np.ndarray, FrozenMap]]:
         """Columns and `FrozenMap` of each group of outputs: what the functions for complete data take."""
-        parts = []
-        for g, factors in enumerate(self.factors):
-            columns = np.flatnonzero(self.group == g)
-            parts.append(
-                (
-                    columns,
-                    FrozenMap(
-                        self.kernel, self.centres, self.weights[:, columns], self.differences[g], factors.R, self.beta
-                    ),
-                )
-            )
-        return parts
+        maps = []
+        for columns, E, f in zip(self.columns(), self.differences, self.factors, strict=True):
+            map_ = FrozenMap(self.kernel, self.centres, self.weights[:, columns], E, f.R, self.beta)
+            maps.append((columns, map_))
+        return maps
+
+    def columns(self) -> list[np.ndarray]:
+        """Columns of each group of outputs."""
+        return [np.flatnonzero(self.group == g) for g in range(len(self.differences))]
 
     def halves(self, C) -> tuple[np.ndarray, np.ndarray]:
         """(K^-1 - P^-1) c and c for each row, (G, M, n) and (1, M, n): of this difference no root is at hand."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import RBF, Bias, Kernel, Linear, Sum, split_white
+from ..kernels import Linear
 from ..kernels.parameters import per_dimension
+from .kernel_parts import check_kernel
 
 
 class PsiStatistics(NamedTuple):
@@ -232,6 +233,7 @@ def psi_statistics(kernel, latent_mean, latent_variance, inducing_inputs) -> Psi
 
     Examples
     --------
+    >>> from gplvm_edu.kernels import RBF
     >>> psi = psi_statistics(RBF(), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)))
     >>> psi.psi0, psi.Psi1.round(4), psi.Psi2.round(4)                           # 1, 1 / sqrt 2, 1 / sqrt 3
     (array([1.]), array([[0.7071]]), array([[0.5774]]))
@@ -261,6 +263,7 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
 
     Examples
     --------
+    >>> from gplvm_edu.kernels import RBF
     >>> at = RBF(), np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1))
     >>> psi_gradients(*at, np.zeros(1), np.ones((1, 1)), np.zeros((1, 1))).latent_mean.round(4)
     array([[-0.2753]])
@@ -283,40 +286,3 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
         d_mu, d_S, d_Z, d_theta, d_alpha = (one + other for one, other in parts)
         d_kernel = np.append(d_psi0.sum() + d_theta, per_dimension(d_alpha, shape.inverse_width))
     return PsiGradients(d_mu, d_S, d_Z, np.append(d_kernel, [d_b] * len(biases)))
-
-
-def check_kernel(kernel):
-    """The parts of a kernel whose statistics are known, an RBF or Linear and then any Bias; or an error, (12.8).
-
-    Examples
-    --------
-    >>> check_kernel(RBF() + Bias(0.5))
-    (RBF(variance=1, inverse_width=1), [Bias(variance=0.5)])
-    """
-    shape, *biases = kernel.parts if isinstance(kernel, Sum) else [kernel]
-    if type(shape) not in (RBF, Linear) or any(type(part) is not Bias for part in biases):
-        raise ValueError(
-            f"The Psi statistics are known here for one RBF or one Linear kernel, plus Bias and White, and got "
-            f'{kernel!r}. Use one of the two, or latent="point", which needs no integral and takes any kernel '
-            '(chapter 12, "Psi statistics").'
-        )
-    return shape, biases
-
-
-def split_noise(kernel) -> tuple[Kernel, float]:
-    """The kernel without its White parts, Bias last, and the sum of their variances: the noise, equation (12.20).
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import White
-    >>> split_noise(White(0.1) + Bias(2.0) + RBF())
-    (RBF(variance=1, inverse_width=1) + Bias(variance=2), 0.1)
-    """
-    smooth, noise = split_white(kernel)
-    parts = sorted(smooth.parts if isinstance(smooth, Sum) else [smooth], key=lambda part: isinstance(part, Bias))
-    if smooth is None or isinstance(parts[0], Bias):
-        raise ValueError(
-            f"The kernel {kernel!r} does not look at the latent points at all: add an RBF or a Linear "
-            'kernel to it (chapter 12, "Psi statistics").'
-        )
-    return (Sum(*parts) if isinstance(smooth, Sum) else smooth), noise

@@ -10,7 +10,8 @@ from ..bound import JITTER, BoundTerms, Factors, factorise, inducing_factor, kl_
 from ..gaps import output_groups
 from ..objective import Gradients, n_inducing, subtract_kl_gradients
 from ..psi import PsiStatistics
-from .kernel_expectations import PackedPsi, pairs, psi_statistics
+from .kernel_expectations import PackedPsi, pairs
+from .statistics import psi_statistics
 
 
 class OutputGroup(NamedTuple):

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels import RBF
 from ...kernels.parameters import per_dimension
-from ..psi import check_kernel
 from .rbf_expectations import (
     centre_features,
     expected_rbf,
@@ -242,47 +240,6 @@ class PointPsi:
             return in_points if isinstance(G, str) else (*in_points, d_Z, d_parameters + more_parameters)
 
         return PackedPsi(kernel.diag(X, noise=False), K, _products(K, G), pull_back)
-
-
-def psi_statistics(kernel, latent_mean, latent_variance, inducing_inputs, groups=None) -> PackedPsi:
-    """The statistics of `psi.psi_statistics`, packed, and for groups of points: `PackedPsi`.
-
-    groups : ndarray (G, N) of 0 and 1, which points count in which Psi2; None: one group of all; "each": every point by
-    itself. The other parameters are those of `psi.psi_statistics`.
-
-    Notes
-    -----
-    Costs O(N M^2 q), never an array of N x M x M x q.
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import RBF
-    >>> psi_statistics(RBF(), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1))).Psi2.round(4)       # 1 / sqrt 3
-    array([[[0.5774]]])
-    """
-    mu, S, Z = latent_mean, latent_variance, inducing_inputs
-    return prepare_psi(kernel, Z, uncertain=S is not None)(mu, S, groups)
-
-
-def prepare_psi(kernel, inducing_inputs, uncertain=True):
-    """The Psi statistics as a function of latent points, ``psi(latent_mean, latent_variance, groups)``.
-
-    What depends on Z alone is computed here, once. `uncertain`: whether the points are Gaussian, or known exactly.
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import RBF
-    >>> psi = prepare_psi(RBF(), np.zeros((1, 1)))(np.zeros((2, 1)), np.array([[1.0], [0.0]]), "each")
-    >>> psi.Psi1.ravel().round(4), psi.pairs.ravel().round(4)                    # 1 / sqrt 2 and 1 / sqrt 3; 1 and 1
-    (array([0.7071, 1.    ]), array([0.5774, 1.    ]))
-    """
-    if not uncertain:
-        return PointPsi(kernel, inducing_inputs)
-    shape, biases = check_kernel(kernel)
-    psi: RBFPsi | LinearPsi | BiasPsi = (RBFPsi if isinstance(shape, RBF) else LinearPsi)(shape, inducing_inputs)
-    for bias in biases:
-        psi = BiasPsi(psi, bias.variance, len(inducing_inputs))
-    return psi
 
 
 # --- sums over the points of each group, or none, and their pull-backs ----------------------------------------
