@@ -27,11 +27,11 @@ def minimise_rows(value_and_gradient, X0, max_iter=100, tolerance=1e-9) -> tuple
 
     Notes
     -----
-    The result of a row does not depend on the other rows. A step
-    that finds nothing better is halved, and its row given up after thirty trials. Near a minimum the value is flat
-    to rounding long before the place is found (an error of 1e-8 in x costs 1e-16), so there a step also counts as
-    better when the value stands still and the gradient shrinks. Where a step promises less than the value's last
-    digit only the gradient can tell, which a short step does not change: six trials are enough there.
+    The result of a row does not depend on the other rows. A step that finds nothing better is halved, and its row given
+    up after thirty trials. Near a minimum the value is flat to rounding long before the place is found (an error of
+    1e-8 in x costs 1e-16), so there a step also counts as better when the value stands still and the gradient shrinks.
+    Where a step promises less than the value's last digit only the gradient can tell, which a short step does not
+    change: six trials are enough there.
 
     Examples
     --------
