@@ -511,7 +511,8 @@ def test_fitted_values_are_the_expected_data_under_the_posterior(latent):
     model = BayesianGPLVM(3, 10, latent=latent, max_iter=20, random_state=0).fit(Y)
     m = model.map_
     Psi1 = psi_statistics(m.kernel, m.latent_mean, m.latent_variance, m.centres).Psi1
-    assert_allclose(model.fitted_values(), Psi1 @ m.weights + model.mean_, rtol=1e-10)
+    # an expected value near 0 is a sum of terms of the size of the data, and has their rounding
+    assert_allclose(model.fitted_values(), Psi1 @ m.weights + model.mean_, rtol=1e-10, atol=1e-13)
     if latent == "point":
         assert_allclose(model.inverse_transform(model.embedding_), model.fitted_values(), rtol=1e-9)
 

@@ -82,9 +82,11 @@ def wolfe_search(evaluate, here, p, t, n_trials=20) -> Iterate:
     for _ in range(n_trials if start.slope < 0 else 0):
         there = evaluate(here.x + t * p)
         new = Step(t, there.value if there.is_finite else inf, float(p @ there.gradient))
-        if new.value > min(start.value + DECREASE * t * start.slope, low.value):  # not (5.27), or not lower
+        lower = new.value <= start.value + DECREASE * t * start.slope  # (5.27)
+        flatter = abs(new.slope) <= FLATTENING * abs(start.slope)  # (5.28)
+        if not lower or new.value > low.value:
             high = new
-        elif abs(new.slope) <= FLATTENING * abs(start.slope):  # (5.28)
+        elif flatter:
             return there
         else:
             high = low if new.slope * (high.length - t) > 0 else high
