@@ -3,8 +3,8 @@
 Two things differ from `em`. The square in (9.5) is expanded, so that all log densities, constants included, are one
 matrix product. And the responsibilities take the place of the log densities in memory, with no exponent below -600: a
 smaller one would give numbers of 1e-308 and less, with which the processor calculates slowly. With 15 x 15 nodes an
-E-step is 2.5 to 4 times faster than the plain one at 1000 and 3000 points, an EM step 2.4 times; without the second
-change an E-step would take 1.6 times as long. Below 300 points the two are nearly the same.
+E-step is 1.5 to 4 times faster than the plain one at 1000 points (the range is over runs) and 2.5 times at 3000, an
+EM step 1.4 to 3 and 2.4 times; without the second change an E-step at 3000 points would take 1.6 times as long.
 """
 
 import numpy as np
