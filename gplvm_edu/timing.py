@@ -29,15 +29,16 @@ def time_ratio(work, reference, seconds=0.5, clock="wall") -> float:
     True
     """
     work(), reference()
-    n_calls = max(1, int(0.005 / max(_time(reference, 1, perf_counter), 1e-9)))
+    n_calls = max(1, int(0.005 / max(time_of(reference, 1, perf_counter), 1e-9)))
     ratios: list[float] = []
     end = perf_counter() + seconds
     while len(ratios) < 5 or perf_counter() < end:
-        ratios.append(_time(work, n_calls, CLOCKS[clock]) / _time(reference, n_calls, CLOCKS[clock]))
+        ratios.append(time_of(work, n_calls, CLOCKS[clock]) / time_of(reference, n_calls, CLOCKS[clock]))
     return median(ratios)
 
 
-def _time(work, n_calls, clock):
+def time_of(work, n_calls=1, clock=perf_counter) -> float:
+    """Seconds that so many calls of `work` take by a clock."""
     start = clock()
     for _ in range(n_calls):
         work()

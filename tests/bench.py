@@ -1,7 +1,8 @@
 """Benchmarks: what the course's functions cost, each as a ratio to a yardstick measured in the same run.
 
 A ratio of 1 means as fast as the yardstick (LAPACK, SciPy, scikit-learn or bare NumPy); smaller is faster. Seconds
-are never compared between machines. Columns: one BLAS thread, on which to judge, and two threads beside it.
+are never compared between machines. Columns: one BLAS thread, on which to judge, and beside it what the environment
+has, from which the course's functions choose for themselves.
 
     python tests/bench.py            everything
     python tests/bench.py ppca       the lines whose name contains a word
@@ -9,13 +10,13 @@ are never compared between machines. Columns: one BLAS thread, on which to judge
 """
 
 import sys
-from statistics import median
-from time import perf_counter
 
 import numpy as np
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
-from threadpoolctl import threadpool_limits
+
+from gplvm_edu.threads import as_many_as_before, one_thread
+from gplvm_edu.timing import time_ratio
 
 SECONDS = 1.0  # for each line and number of threads
 
@@ -265,38 +266,19 @@ def ppca_cases(rng):
 GROUPS = (linalg_cases, metrics_cases, optimise_cases, ppca_cases)
 
 
-def ratio(work, reference, seconds=SECONDS):
-    """Median over rounds of time(work) / time(reference), measured in turn so that both meet the same weather."""
-    work(), reference()
-    start = perf_counter()
-    reference()
-    inner = max(1, int(0.005 / (perf_counter() - start)))  # several calls where one is too short to time
-    ratios, end = [], perf_counter() + seconds
-    while len(ratios) < 3 or perf_counter() < end:
-        ratios.append(seconds_of(work, inner) / seconds_of(reference, inner))
-    return median(ratios)
-
-
-def seconds_of(work, n_times):
-    start = perf_counter()
-    for _ in range(n_times):
-        work()
-    return perf_counter() - start
-
-
 def main(words):
     cases = [case for group in GROUPS for case in group(np.random.default_rng(0))]
     chosen = [case for case in cases if all(word.lower() in case[0].lower() for word in words)]
     if not chosen:
         sys.exit(f"No benchmark's name contains {' and '.join(words)}. There are:\n" + "\n".join(c[0] for c in cases))
     width = max(len(name) for name, _, _ in chosen)
-    print(f"{'time of the first / time of the second':{width}}  1 thread  2 threads")
+    print(f"{'time of the first / time of the second':{width}}  1 thread  environment")
     for name, work, reference in chosen:
         found = []
         for n_threads in (1, 2):
-            with threadpool_limits(n_threads):
-                found.append(ratio(work, reference))
-        print(f"{name:{width}}  {found[0]:8.2f}  {found[1]:9.2f}", flush=True)
+            with one_thread() if n_threads == 1 else as_many_as_before():
+                found.append(time_ratio(work, reference, SECONDS))
+        print(f"{name:{width}}  {found[0]:8.2f}  {found[1]:11.2f}", flush=True)
     if any(name.startswith("optimise: our L-BFGS") for name, _, _ in chosen):
         print_lbfgs_table()
 

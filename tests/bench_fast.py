@@ -10,8 +10,8 @@ the sizes at least.
 import sys
 
 from pairs import all_pairs, lines_of
-from threadpoolctl import threadpool_limits
 
+from gplvm_edu.threads import one_thread
 from gplvm_edu.timing import time_ratio
 
 EARNED = 1.3
@@ -30,7 +30,7 @@ def main(words):
     width, idle = max(len(pair.name) for pair in pairs), []
     print(f"{'':{width}}  lines plain  fast   times faster")
     for pair in pairs:
-        with threadpool_limits(1):
+        with one_thread():
             found = [factor(pair, size) for size in pair.sizes]
         told = ",  ".join(f"{f:6.1f} at {pair.size_of} = {s}" for f, s in zip(found, pair.sizes, strict=True))
         print(

@@ -12,7 +12,6 @@ from statistics import median
 from time import process_time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.gplvm import value_and_gradients
@@ -20,6 +19,7 @@ from gplvm_edu.ivm import select_active_set, sparse_model
 from gplvm_edu.kernels import common_start
 from gplvm_edu.linalg import centre
 from gplvm_edu.starts import initial_positions
+from gplvm_edu.threads import one_thread
 
 POINTS, SIZES = (2000, 4000, 8000, 16000), (300, 600, 1200)
 IN_N, IN_D = (0.8, 1.25), (1.6, 2.35)
@@ -77,5 +77,5 @@ def main():
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
+    with one_thread():
         main()

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.spatial.distance import squareform
 from sklearn.manifold import TSNE as SklearnTSNE
 from sklearn.manifold import _t_sne
-from threadpoolctl import threadpool_limits
 
 from gplvm_edu.datasets import load_digits
+from gplvm_edu.threads import one_thread
 from gplvm_edu.tsne import TSNE, cost_and_gradient, fast, joint_affinities
 
 TARGET, SAME_COST = 4.5, 0.03
@@ -55,7 +55,7 @@ def final_costs():
 
 
 def main(fit):
-    with threadpool_limits(1):
+    with one_thread():
         milliseconds, ratios = gradients()
         for name, ratio in ratios.items():
             print(f"{name:>15}: {milliseconds[name]:7.1f} ms, {ratio:5.2f} times ours")
