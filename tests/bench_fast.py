@@ -11,7 +11,6 @@ import sys
 
 from pairs import all_pairs, lines_of
 
-from gplvm_edu.threads import one_thread
 from gplvm_edu.timing import time_ratio
 
 EARNED = 1.3
@@ -20,7 +19,7 @@ EARNED = 1.3
 def factor(pair, size):
     """Time of the plain one over time of the fast one."""
     problem = pair.sized_problem(size)
-    return time_ratio(lambda: pair.plain(*problem), lambda: pair.fast(*problem), 1.0, "process")
+    return time_ratio(lambda: pair.plain(*problem), lambda: pair.fast(*problem), 1.0)
 
 
 def main(words):
@@ -30,8 +29,7 @@ def main(words):
     width, idle = max(len(pair.name) for pair in pairs), []
     print(f"{'':{width}}  lines plain  fast   times faster")
     for pair in pairs:
-        with one_thread():
-            found = [factor(pair, size) for size in pair.sizes]
+        found = [factor(pair, size) for size in pair.sizes]
         told = ",  ".join(f"{f:6.1f} at {pair.size_of} = {s}" for f, s in zip(found, pair.sizes, strict=True))
         print(
             f"{pair.name:{width}}  {lines_of(pair.plain_code):11d}  {lines_of(pair.fast_code):4d}   {told}", flush=True

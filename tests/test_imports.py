@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOOR = (
-    "timing",
     "threads",
+    "timing",
     "linalg",
     "checks",
     "kernels",
