@@ -157,11 +157,12 @@ bench: $(TEST_READY)
 	  [ -f "$$script" ] || { echo "There is no benchmark yet (tests/bench*.py)."; exit 0; }; \
 	  echo "== $$script"; $(PY) $$script || exit 1; done
 
-# Ours and a peer in turn, in one process of the peer's environment: our package is read from here, with its numpy.
+# Ours and a peer in turn, in one process of the peer's environment: our package is read from here, with its numpy. One
+# thread for OpenMP too: those of GPy's Cython go on spinning, and would be counted as ours.
 bench-peers: $(TEST_READY) $(foreach peer,GPy gpflow ugtm,.venv-peers/$(peer)/.ready)
 	@for pair in gplvm:GPy gplvm:gpflow variational:GPy variational:gpflow gtm:ugtm; do \
 	  topic=$${pair%:*} peer=$${pair#*:}; echo "== $$topic beside $$peer"; \
-	  PYTHONPATH="$(CURDIR)" .venv-peers/$$peer/$(notdir $(BIN))/python tests/bench_$$topic.py $$peer || exit 1; done
+	  OMP_NUM_THREADS=1 PYTHONPATH="$(CURDIR)" .venv-peers/$$peer/$(notdir $(BIN))/python tests/bench_$$topic.py $$peer || exit 1; done
 	$(PY) tests/bench_tsne.py
 
 # ---------------------------------------------------------------- the book
