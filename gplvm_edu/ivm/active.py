@@ -45,8 +45,8 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, n
     Parameters
     ----------
     sites : Sites
-        Means m = Y_I (d, D) and variances (d,), the same for all columns; the data themselves and variances of 0 when the noise is a `White`
-        part of the kernel.
+        Means m = Y_I, (d, D), and variances (d,), the same for all columns; 0 when the noise is a `White` part of the
+        kernel.
     X : ndarray (d, q)
         Positions of the active rows.
     kernel : Kernel
