@@ -140,7 +140,7 @@ PAIRS = (
         ended(fast.ivm_select),
         complete_problem,
         sized,
-        ((300, 50, 12), (1000, 100, 12), (1000, 100, 256)),
+        ((1000, 100, 1), (300, 50, 12), (1000, 100, 12), (1000, 100, 256)),
         "(N, d, D)",
         (ivm_select, include),
         (fast.ivm_select,),

@@ -58,7 +58,7 @@ PAIRS = (
         at_once,
         problem,
         sized,
-        ((300, 12, 3), (100, 64, 3)),
+        ((20, 64, 3), (100, 64, 3), (300, 12, 3), (1000, 12, 3), (1000, 64, 3)),
         "(N, D, C)",
         (cut_gradients,),
         (fast.cut_gradients,),

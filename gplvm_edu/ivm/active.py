@@ -39,13 +39,14 @@ def observed_sites(Y, jitter=0.0) -> Sites:
 def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
     r"""Log likelihood of the active rows, with gradients in their positions and in the kernel's parameters.
 
-    .. math:: \sum_d \ln N(m_d \mid 0,\ K_{II} + B^{-1}) \; \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
+    .. math:: \sum_{d'} \ln N(m_{d'} \mid 0,\ K_{II} + B^{-1}) \;
+              \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
 
     Parameters
     ----------
     sites : Sites
-        Variances (d,), the same for all columns; the data themselves and variances of 0 when the noise is a `White`
-        part of the kernel.
+        Means m = Y_I, (d, D), and variances (d,), the same for all columns; 0 when the noise is a `White` part of the
+        kernel.
     X : ndarray (d, q)
         Positions of the active rows.
     kernel : Kernel

@@ -47,25 +47,35 @@ class ActiveMap(KernelMap):
         return variance
 
     @property
+    def root(self) -> np.ndarray:
+        """R = L^-1, (d, d), where all outputs share it; refused where they do not."""
+        if len(self.roots) > 1:
+            raise ValueError(
+                f"The map has a covariance for each of {len(self.roots)} outputs, not one for all. Ask its "
+                "log_density, or inactive_log_likelihood_by_column (chapter 8)."
+            )
+        return self.roots[0]
+
+    @property
     def row_size(self) -> int:
         """Numbers in L^-1 k of one row, for all groups of outputs."""
         return self.roots.shape[0] * self.roots.shape[1]
 
     def prior_variance(self, X) -> np.ndarray:
-        """k(x, x), (M,); a `White` part that is left in the kernel belongs to f."""
+        """k(x, x), (n,); a `White` part that is left in the kernel belongs to f."""
         return self.kernel.diag(X)
 
     def halves(self, C) -> tuple[np.ndarray, np.ndarray]:
-        """R c = L^-1 c for each row, (G, M, d), as both halves."""
+        """R c = L^-1 c for each row, (G, n, d), as both halves."""
         V = C @ self.roots.transpose(0, 2, 1)
         return V, V
 
     def wholes(self, halves) -> np.ndarray:
-        """R'R c for each row, (G, M, d)."""
+        """R'R c for each row, (G, n, d)."""
         return halves @ self.roots
 
     def log_density(self, Y, X, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Log density of rows (M,) and gradients in X (M, q), equations (7.17) to (7.19); NaN is a gap.
+        """Log density of rows (n,) and gradients in X (n, q), equations (7.17) to (7.19); NaN is a gap.
 
         `rows` says which rows of the training data these are, for noise that differs from row to row.
         """
@@ -141,23 +151,23 @@ def _by_column(selection):
 def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and variance of f at new latent points.
 
-    .. math:: \bar f_d(x) = k_I(x)^\top (K_{II} + B_d^{-1})^{-1} m_d, \qquad
-              \varsigma_d(x) = k(x, x) - \| L_d^{-1} k_I(x) \|^2
+    .. math:: \bar f_{d'}(x) = k_I(x)^\top (K_{II} + B_{d'}^{-1})^{-1} m_{d'}, \qquad
+              \varsigma_{d'}(x) = k(x, x) - \| L_{d'}^{-1} k_I(x) \|^2
 
     Parameters
     ----------
     active : ActiveMap
-    X_new : ndarray (M, q)
+    X_new : ndarray (n, q)
 
     Returns
     -------
-    mean : ndarray (M, D)
-    variance : ndarray (M, G)
+    mean : ndarray (n, D)
+    variance : ndarray (n, G)
         One column where all outputs share it.
 
     Notes
     -----
-    Costs O(d^2 M) for each distinct covariance. Chapter 7, equations (7.15) and (7.16); Lawrence (2005), (20), (21).
+    Costs O(d^2 n) for each distinct covariance. Chapter 7, equations (7.15) and (7.16); Lawrence (2005), (20), (21).
 
     Examples
     --------
@@ -174,26 +184,26 @@ def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
 def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
     r"""Log density of each row of Y_new at its row of X_new given the active set, with the gradient in X_new.
 
-    .. math:: \ell_j(x) = \sum_{d} \ln Z\big(y_{jd};\ \bar f_d(x), \varsigma(x)\big)
+    .. math:: \ell_j(x) = \sum_{d'} \ln Z\big(y_{jd'};\ \bar f_{d'}(x), \varsigma(x)\big)
 
     Parameters
     ----------
     active : ActiveMap
         With one covariance for all outputs; `inactive_log_likelihood_by_column` for others.
-    Y_new : ndarray (M, D)
+    Y_new : ndarray (n, D)
         NaN contributes nothing.
-    X_new : ndarray (M, q)
+    X_new : ndarray (n, q)
     rows : index
         Which rows of the training data these are, for noise that differs from row to row.
 
     Returns
     -------
-    values : ndarray (M,)
-    gradients : ndarray (M, q)
+    values : ndarray (n,)
+    gradients : ndarray (n, q)
 
     Notes
     -----
-    Costs O(M d (d + D)); rows are independent of one another. Chapter 7, equations (7.15) to (7.19); Lawrence (2005),
+    Costs O(n d (d + D)); rows are independent of one another. Chapter 7, equations (7.15) to (7.19); Lawrence (2005),
     equations (12) and (19).
 
     Examples
@@ -205,15 +215,15 @@ def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.
     >>> value.round(4), abs(gradient)                            # ln N(1 | 1, 1.5), the best that can be
     (array([-1.1217]), array([[0.]]))
     """
-    kernel, A, (R,) = active.kernel, active.weights, active.roots  # A = C^-1 Y_I, and one R = L^-1 for all outputs
-    k = kernel(X_new, active.centres)  # (M, d)
+    kernel, A, R = active.kernel, active.weights, active.root  # A = C^-1 Y_I, and one R = L^-1 for all outputs
+    k = kernel(X_new, active.centres)  # (n, d)
     V = k @ R.T  # L^-1 k for each row
-    mean = k @ A  # (7.15)  (M, D)
-    variance = np.maximum(kernel.diag(X_new) - np.sum(V**2, axis=1), 0.0)  # (7.16)  (M,)
-    terms = active.noise.rows(rows).evaluate(Y_new, mean, variance[:, None])  # ln Z, g, nu: each (M, D)
+    mean = k @ A  # (7.15)  (n, D)
+    variance = np.maximum(kernel.diag(X_new) - np.sum(V**2, axis=1), 0.0)  # (7.16)  (n,)
+    terms = active.noise.rows(rows).evaluate(Y_new, mean, variance[:, None])  # ln Z, g, nu: each (n, D)
     values = np.sum(terms.log_partition, axis=1)  # (7.17)
-    in_variance = np.sum(0.5 * (terms.g**2 - terms.nu), axis=1)  # (7.18)  (M,)
-    in_k = terms.g @ A.T - 2.0 * in_variance[:, None] * (V @ R)  # (7.19)  (M, d)
+    in_variance = np.sum(0.5 * (terms.g**2 - terms.nu), axis=1)  # (7.18)  (n,)
+    in_k = terms.g @ A.T - 2.0 * in_variance[:, None] * (V @ R)  # (7.19)  (n, d)
     gradients = kernel.gradients(in_k, X_new, active.centres)[0] + kernel.diag_gradients(in_variance, X_new)[0]
     return values, gradients
 
@@ -227,25 +237,25 @@ def inactive_log_likelihood_by_column(active, Y_new, X_new, rows=slice(None)) ->
 
     Notes
     -----
-    Costs O(M d^2 D). All outputs share the kernel values k, so that this is not a loop over columns. Chapter 7,
+    Costs O(n d^2 D). All outputs share the kernel values k, so that this is not a loop over columns. Chapter 7,
     equations (7.15) to (7.19); chapter 8, equation (8.29).
     """
     kernel, A, found = active.kernel, active.weights, active.predict(X_new)
     terms = active.noise.rows(rows).evaluate(Y_new, found.mean, found.variance)
     values = np.sum(terms.log_partition, axis=1)  # (7.17)
-    in_variance = 0.5 * (terms.g**2 - terms.nu)  # (7.18)  (M, D)
-    told = active.wholes(found.halves)  # (K_II + B^-1)^-1 k  (D, M, d)
-    in_k = terms.g @ A.T - 2.0 * np.sum(in_variance.T[:, :, None] * told, axis=0)  # (7.19)  (M, d)
+    in_variance = 0.5 * (terms.g**2 - terms.nu)  # (7.18)  (n, D)
+    told = active.wholes(found.halves)  # (K_II + B^-1)^-1 k  (D, n, d)
+    in_k = terms.g @ A.T - 2.0 * np.sum(in_variance.T[:, :, None] * told, axis=0)  # (7.19)  (n, d)
     along = kernel.diag_gradients(in_variance.sum(axis=1), X_new)[0]
     return values, kernel.gradients(in_k, X_new, active.centres)[0] + along
 
 
 def log_likelihoods_at_active(active, Y_new, rows=slice(None)) -> np.ndarray:
-    """Log likelihood (M, d) of each row of Y_new at the position of each active row, equation (7.17).
+    """Log likelihood (n, d) of each row of Y_new at the position of each active row, equation (7.17).
 
     Notes
     -----
-    Costs O(M d D); the d predictions are made once. Chapter 7, equation (7.17).
+    Costs O(n d D); the d predictions are made once. Chapter 7, equation (7.17).
 
     Examples
     --------

@@ -7,7 +7,7 @@ from .fast import log_likelihoods_at_active
 
 
 def likeliest_starts(active, Y, X, rows=slice(None)) -> np.ndarray:
-    r"""Where the search of each row begins, (M, q): its own position, or that of an active row where it is likelier.
+    r"""Where the search of each row begins, (n, q): its own position, or that of an active row where it is likelier.
 
     .. math:: x_j \leftarrow \arg\max_{x \in \{x_j\} \cup X_I} \ell_j(x)
 
@@ -15,14 +15,14 @@ def likeliest_starts(active, Y, X, rows=slice(None)) -> np.ndarray:
     ----------
     active : ActiveMap
         Its latent prior counts.
-    Y, X : ndarray (M, D), (M, q)
+    Y, X : ndarray (n, D), (n, q)
         Inactive rows and where they are.
     rows : index
         Which rows of the training data these are.
 
     Notes
     -----
-    Costs O(M d D). Chapter 7, equations (7.17) and (7.23).
+    Costs O(n d D). Chapter 7, equations (7.17) and (7.23).
 
     Examples
     --------
@@ -35,7 +35,7 @@ def likeliest_starts(active, Y, X, rows=slice(None)) -> np.ndarray:
     array([[2.]])
     """
     own, _ = active.log_density(Y, X, rows)
-    there = log_likelihoods_at_active(active, Y, rows)  # (M, d)
+    there = log_likelihoods_at_active(active, Y, rows)  # (n, d)
     if active.latent_prior == "gaussian":
         own, there = own - 0.5 * np.sum(X**2, axis=1), there - 0.5 * np.sum(active.centres**2, axis=1)
     best = np.argmax(there, axis=1)
@@ -48,7 +48,7 @@ def place_inactive(active, Y, X, max_iter=20, rows=None, tolerance=COARSE) -> tu
 
     Notes
     -----
-    One vectorised problem of O(M d (d + D)) an iteration, no loop over points: `maps.maximise_rows`, told which rows of
+    One vectorised problem of O(n d (d + D)) an iteration, no loop over points: `maps.maximise_rows`, told which rows of
     the training data these are. Chapter 7, equation (7.17).
     """
     rows = np.arange(len(Y)) if rows is None else rows

@@ -48,7 +48,7 @@ class Selection(NamedTuple):
 def entropy_reductions(nu, variance) -> np.ndarray:
     r"""Entropy (N,), in nats, that the posterior would lose with each row.
 
-    .. math:: \Delta H_n = -\tfrac12 \sum_d \ln (1 - \nu_{nd} \varsigma_{nd})
+    .. math:: \Delta H_n = -\tfrac12 \sum_{d'} \ln (1 - \nu_{nd'} \varsigma_{nd'})
 
     Parameters
     ----------

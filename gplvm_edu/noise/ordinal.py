@@ -39,7 +39,7 @@ def cut_gradients(levels, cuts, mean, variance, scale=1.0) -> np.ndarray:
     array([-0.5642])
     """
     edges, C = np.concatenate([[-np.inf], cuts, [np.inf]]), len(cuts) + 1
-    root = np.sqrt(scale**2 + variance)
+    root = np.sqrt(scale**2 + variance)  # sqrt(v)
     h, l = (edges[levels + 1] - mean) / root, (edges[levels] - mean) / root  # (8.15)
     above, below = edge_ratios(h, l)  # phi(h) / Z and phi(l) / Z
     in_upper, in_lower = above / root, -below / root  # (8.27)
