@@ -10,7 +10,7 @@ import numpy as np
 from .iterate import Iterate
 
 
-def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10) -> Generator[Iterate, None, None]:
+def scaled_conjugate_gradients(evaluate, start, distance=1e-5, initial_scale=1e-10) -> Generator[Iterate, None, None]:
     r"""The points that Møller's algorithm accepts after the start, until no step lowers the value.
 
     Along a direction p the function is taken for a parabola of slope -mu and curvature delta,
@@ -27,8 +27,8 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
     evaluate : callable
         From a point (n,) to its Iterate.
     start : Iterate
-    sigma, initial_scale : float
-        The length of the probe that measures curvature (it suits variables of order one); the first lambda.
+    distance, initial_scale : float
+        How far along p the curvature is measured (it suits variables of order one); the first lambda.
 
     Notes
     -----
@@ -37,20 +37,19 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
     promises no more.
     """
     w, E, r = start.x, start.value, -start.gradient
-    p, lam, lam_bar, success, n_steps = r, initial_scale, 0.0, True, 0  # step 1
+    p, lam, included, success, n_steps = r, initial_scale, 0.0, True, 0  # step 1
     while True:
         if success:
-            delta = curvature(evaluate, w, p, r, sigma)  # step 2
+            delta = curvature(evaluate, w, p, r, distance)  # step 2
         p2, mu = p @ p, p @ r
-        delta += (lam - lam_bar) * p2  # (5.16), step 3
+        delta += (lam - included) * p2  # (5.16), step 3
         if delta <= 0:  # step 4
-            lam_bar = 2 * (lam - delta / p2)  # (5.18)
-            delta, lam = lam * p2 - delta, lam_bar
+            delta, lam = lam * p2 - delta, 2 * (lam - delta / p2)  # (5.18)
         alpha = mu / delta  # (5.17), step 5
         if not E - alpha * mu / 2 < E or np.array_equal(w + alpha * p, w):
             if p is r:
                 return  # nothing left to gain
-            p, lam, lam_bar, success = r, initial_scale, 0.0, True  # back to step 1
+            p, lam, included, success = r, initial_scale, 0.0, True  # back to step 1
             continue
         trial = evaluate(w + alpha * p)
         Delta = 2 * delta * (E - trial.value) / mu**2  # (5.19), step 6: found over promised
@@ -59,16 +58,17 @@ def scaled_conjugate_gradients(evaluate, start, sigma=1e-5, initial_scale=1e-10)
         if success:  # step 7
             w, E, r_old, r, n_steps = trial.x, trial.value, r, -trial.gradient, n_steps + 1
             yield trial  # step 9: the caller looks at r
-            p = r if n_steps % len(w) == 0 else r + (r @ (r - r_old) / mu) * p  # (5.21)
-        lam_bar = 0.0 if success else lam
+            beta = r @ (r - r_old) / mu  # (5.21)
+            p = r if n_steps % len(w) == 0 else r + beta * p
+        included = 0.0 if success else lam  # the part of lambda that delta contains already
         if Delta >= 0.75:
             lam = max(lam / 4, 1e-15)  # step 7, its last part
         elif Delta < 0.25:
             lam += delta * (1 - Delta) / p2  # (5.20), step 8
 
 
-def curvature(evaluate, w, p, r, sigma) -> float:
-    """p'Hp by one more gradient, at the distance sigma along p; 0 where that gradient is not finite."""
-    sigma_k = sigma / np.linalg.norm(p)
-    s = (evaluate(w + sigma_k * p).gradient + r) / sigma_k  # (5.15)
-    return p @ s if np.isfinite(p @ s) else 0.0
+def curvature(evaluate, w, p, r, distance) -> float:
+    """p'Hp by one more gradient, so far along p; 0 where that gradient is not finite."""
+    epsilon = distance / np.linalg.norm(p)
+    Hp = (evaluate(w + epsilon * p).gradient + r) / epsilon  # (5.15)
+    return p @ Hp if np.isfinite(p @ Hp) else 0.0
