@@ -168,14 +168,15 @@ def squared_error(squares, means, counts, sums) -> float:
     r"""Sum over points, nodes and observed entries of R (y - m)^2, from the sums of the E-step alone.
 
     .. math:: \sum_{in} R_{in} \|y_n - m_i\|^2
-              = \sum_n \|y_n\|^2 - 2 \sum_{id} m_{id} (RY)_{id} + \sum_{id} G_{id}\, m_{id}^2
+              = \sum_n \|y_n\|^2 - 2 \sum_{id} m_{id} (RY)_{id} + \sum_i g_i \|m_i\|^2
 
     Parameters
     ----------
     squares : float
         Sum of the squares of all observed entries.
     means, sums : ndarray (K, D)
-    counts : ndarray (K, 1), or (K, D) where there are gaps
+    counts : ndarray (K, 1)
+        g_i; or (K, D) where there are gaps, for each column its own.
 
     Notes
     -----

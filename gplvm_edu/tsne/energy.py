@@ -49,7 +49,7 @@ def divergence(P, Q) -> float:
 
 
 @suited(n_rows)
-def cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
+def cost_and_gradient(X, P, with_cost=True) -> tuple[float, np.ndarray]:
     r"""The cost of t-SNE and its gradient.
 
     .. math:: C = \sum_{n \ne m} p_{nm} \ln \frac{p_{nm}}{q_{nm}}, \qquad
@@ -62,6 +62,8 @@ def cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
     P : ndarray (N, N)
         Joint affinities: symmetric, their sum 1. With `a * P` in its place the gradient is that of exaggerated
         affinities, and the cost has no meaning.
+    with_cost : bool
+        False: the gradient alone; NaN stands for the cost.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def cost_and_gradient(X, P) -> tuple[float, np.ndarray]:
     Q = W / W.sum()  # (11.6)
     S = (P - Q) * W
     gradient = 4.0 * (S.sum(axis=1)[:, None] * X - S @ X)  # (11.10)
-    return divergence(P, Q), gradient
+    return divergence(P, Q) if with_cost else np.nan, gradient
 
 
 def printed_cost_and_gradient(X, P) -> tuple[float, np.ndarray]:

@@ -58,8 +58,8 @@ def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float]:
     N, q = X.shape
     SX = S @ X  # (N, q)
     M = X.T @ X + s2 * np.eye(q)
-    A = np.linalg.solve(M, X.T @ SX)  # M^-1 X'SX  (q, q)
-    X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T  # (4.26)  (N, q)
+    M_inv_XSX = np.linalg.solve(M, X.T @ SX)  # (q, q)
+    X_new = np.linalg.solve((s2 * np.eye(q) + M_inv_XSX).T, SX.T).T  # (4.26)  (N, q)
     explained = np.sum(np.linalg.solve(M, SX.T) * X_new.T)  # tr(S X M^-1 X+')
     return X_new, float((np.trace(S) - explained) / N)  # (4.27)
 

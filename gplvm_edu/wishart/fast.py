@@ -27,9 +27,9 @@ def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float, float]:
     N, q = X.shape
     SX, trace = S @ X, np.trace(S)
     L = linalg.cholesky(X.T @ X + s2 * np.eye(q), lower=True)  # of M
-    A = solve_cholesky(L, X.T @ SX)  # M^-1 X'SX  (q, q)
+    M_inv_XSX = solve_cholesky(L, X.T @ SX)  # (q, q)
     ln_det_C = (N - q) * np.log(s2) + log_determinant(L)  # (4.14)
-    value = -0.5 * (ln_det_C + (trace - np.trace(A)) / s2)  # (4.13)
-    X_new = np.linalg.solve((s2 * np.eye(q) + A).T, SX.T).T  # (4.26)  (N, q)
+    value = -0.5 * (ln_det_C + (trace - np.trace(M_inv_XSX)) / s2)  # (4.13)
+    X_new = np.linalg.solve((s2 * np.eye(q) + M_inv_XSX).T, SX.T).T  # (4.26)  (N, q)
     explained = np.sum(solve_cholesky(L, SX.T) * X_new.T)
     return X_new, float((trace - explained) / N), float(value)  # (4.27)
