@@ -10,7 +10,8 @@ import numpy as np
 from ..threads import suited
 from .bound import JITTER, BoundTerms, kl_divergence
 from .density import gain_over_frozen
-from .frozen import expected_log_likelihood, subtract_kl
+from .frozen import LinearTerms, frozen_bound, linear_terms
+from .moments import point_statistics
 from .objective import Gradients, data_gradients, evaluate_bound, n_inducing, subtract_kl_gradients
 
 
@@ -89,18 +90,15 @@ def seen_parts(maps, y) -> list:
 
 
 def frozen_row_bound(maps, y, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:
-    """`frozen_bound` of a row with gaps: the expected log likelihoods of what was seen, minus one KL, (13.8)."""
-    q = len(latent_mean)
-    value, d_mean, d_variance = 0.0, np.zeros(q), np.zeros(q)
-    for map_, seen in seen_parts(maps, y):
-        found = expected_log_likelihood(map_, seen, latent_mean, latent_variance)
-        value, d_mean, d_variance = value + found[0], d_mean + found[1], d_variance + found[2]
-    return subtract_kl((value, d_mean, d_variance), latent_mean, latent_variance)
+    """`frozen_bound` of a row with gaps: the coefficients (13.10) of each group, by what was seen of it, added up."""
+    parts = [linear_terms(map_, seen) for map_, seen in seen_parts(maps, y)]
+    terms = LinearTerms(*(sum(term) for term in zip(*parts, strict=True)))
+    return frozen_bound(maps[0][1], terms, latent_mean, latent_variance)  # the groups share kernel, Z and noise
 
 
 def ratio_of_row_bounds(maps, y, latent_mean, latent_variance) -> tuple[float, float]:
     """`ratio_of_bounds` of a row with gaps: the gain of each group of outputs, by what was seen of it, (13.17)."""
-    at = latent_mean, latent_variance
-    gain = sum(gain_over_frozen(map_, seen, *at) for map_, seen in seen_parts(maps, y))
-    frozen = frozen_row_bound(maps, y, *at)[0]
+    psi = point_statistics(maps[0][1], latent_mean, latent_variance)
+    gain = sum(gain_over_frozen(map_, seen, psi) for map_, seen in seen_parts(maps, y))
+    frozen = frozen_row_bound(maps, y, latent_mean, latent_variance)[0]
     return frozen + gain, frozen
