@@ -57,9 +57,8 @@ def rbf_psi1(latent_mean, latent_variance, inducing_inputs, variance, weights) -
     mu, S, Z, theta, alpha = latent_mean, latent_variance, inducing_inputs, variance, weights
     rho = alpha * S + 1.0  # (N, q)
     w = alpha / rho  # (N, q)
-    delta = mu[:, None] - Z  # (N, M, q)
-    exponent = -0.5 * np.sum(w[:, None] * delta**2, axis=2)  # (N, M)
-    return theta * np.exp(exponent) / np.sqrt(np.prod(rho, axis=1))[:, None]  # (12.13)
+    square = np.sum(w[:, None] * (mu[:, None] - Z) ** 2, axis=2)  # (N, M)
+    return theta * np.exp(-0.5 * square) / np.sqrt(np.prod(rho, axis=1))[:, None]  # (12.13)
 
 
 def rbf_psi2(latent_mean, latent_variance, inducing_inputs, variance, weights) -> np.ndarray:
@@ -84,8 +83,8 @@ def rbf_psi2(latent_mean, latent_variance, inducing_inputs, variance, weights) -
     rho = 2.0 * alpha * S + 1.0  # (N, q)
     w = 2.0 * alpha / rho  # (N, q)
     middle, gap = 0.5 * (Z[:, None] + Z), Z[:, None] - Z  # (M, M, q) each
-    delta = mu[:, None, None] - middle  # (N, M, M, q)
-    exponent = -0.25 * gap**2 @ alpha - 0.5 * np.sum(w[:, None, None] * delta**2, axis=3)  # (N, M, M)
+    square = np.sum(w[:, None, None] * (mu[:, None, None] - middle) ** 2, axis=3)  # (N, M, M)
+    exponent = -0.25 * gap**2 @ alpha - 0.5 * square  # (N, M, M)
     return theta**2 * np.exp(exponent) / np.sqrt(np.prod(rho, axis=1))[:, None, None]  # (12.14)
 
 
