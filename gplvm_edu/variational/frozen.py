@@ -68,8 +68,8 @@ def expected_log_likelihood(terms, psi) -> float:
     >>> expected_log_likelihood(LinearTerms(1.0, 2.0, np.ones(1), np.ones((1, 1))), (1.0, 3 * np.ones(1), np.eye(1)))
     7.0
     """
-    psi0, psi1, Psi2 = psi
-    return float(terms.constant + terms.of_psi0 * psi0 + terms.of_psi1 @ psi1 + np.sum(terms.of_Psi2 * Psi2))  # (13.9)
+    (constant, of_psi0, of_psi1, of_Psi2), (psi0, psi1, Psi2) = terms, psi
+    return float(constant + of_psi0 * psi0 + of_psi1 @ psi1 + np.sum(of_Psi2 * Psi2))  # (13.9)
 
 
 def frozen_bound(map_, terms, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:
@@ -105,10 +105,11 @@ def frozen_bound(map_, terms, latent_mean, latent_variance) -> tuple[float, np.n
     >>> frozen_bound(map_, terms, np.array([0.5]), np.array([0.01]))[1] > 0      # it should move right
     array([ True])
     """
-    mu, S, Z, (_, of_psi0, of_psi1, of_Psi2) = latent_mean, latent_variance, map_.inducing_inputs, terms
+    mu, S, Z = latent_mean, latent_variance, map_.inducing_inputs
     value = expected_log_likelihood(terms, point_statistics(map_, mu, S))
     one_row = mu[None], None if S is None else S[None]  # (1, q) each
-    d = psi_gradients(map_.kernel, *one_row, Z, np.full(1, of_psi0), of_psi1[None], of_Psi2)
+    coefficients = np.full(1, terms.of_psi0), terms.of_psi1[None], terms.of_Psi2  # (1,), (1, M), (M, M)
+    d = psi_gradients(map_.kernel, *one_row, Z, *coefficients)
     d_mu, d_S = d.latent_mean[0], d.latent_variance[0]  # (q,) each
     if S is None:
         return value, d_mu, d_S

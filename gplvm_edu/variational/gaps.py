@@ -10,7 +10,7 @@ import numpy as np
 from ..threads import suited
 from .bound import JITTER, BoundTerms, kl_divergence
 from .density import gain_over_frozen
-from .frozen import LinearTerms, frozen_bound, linear_terms
+from .frozen import LinearTerms, expected_log_likelihood, frozen_bound, linear_terms
 from .moments import point_statistics
 from .objective import Gradients, data_gradients, evaluate_bound, n_inducing, subtract_kl_gradients
 
@@ -89,16 +89,21 @@ def seen_parts(maps, y) -> list:
     return parts
 
 
-def frozen_row_bound(maps, y, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:
-    """`frozen_bound` of a row with gaps: the coefficients (13.10) of each group, by what was seen of it, added up."""
+def row_terms(maps, y) -> LinearTerms:
+    """`linear_terms` of a row with gaps: those of each group, by what was seen of it, added up, (13.10)."""
     parts = [linear_terms(map_, seen) for map_, seen in seen_parts(maps, y)]
-    terms = LinearTerms(*(sum(term) for term in zip(*parts, strict=True)))
-    return frozen_bound(maps[0][1], terms, latent_mean, latent_variance)  # the groups share kernel, Z and noise
+    return LinearTerms(*(sum(term) for term in zip(*parts, strict=True)))
+
+
+def frozen_row_bound(maps, y, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:
+    """`frozen_bound` of a row with gaps; the groups share kernel, Z and noise, (13.8)."""
+    return frozen_bound(maps[0][1], row_terms(maps, y), latent_mean, latent_variance)
 
 
 def ratio_of_row_bounds(maps, y, latent_mean, latent_variance) -> tuple[float, float]:
     """`ratio_of_bounds` of a row with gaps: the gain of each group of outputs, by what was seen of it, (13.17)."""
     psi = point_statistics(maps[0][1], latent_mean, latent_variance)
     gain = sum(gain_over_frozen(map_, seen, psi) for map_, seen in seen_parts(maps, y))
-    frozen = frozen_row_bound(maps, y, latent_mean, latent_variance)[0]
+    kl = 0.0 if latent_variance is None else kl_divergence(latent_mean, latent_variance)
+    frozen = expected_log_likelihood(row_terms(maps, y), psi) - kl
     return frozen + gain, frozen

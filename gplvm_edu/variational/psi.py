@@ -161,7 +161,7 @@ def linear_psi(latent_mean, latent_variance, inducing_inputs, weights) -> PsiSta
     mu, S, a = latent_mean, latent_variance, weights
     ZA = inducing_inputs * a  # (M, q)
     Sigma = mu.T @ mu + np.diag(S.sum(axis=0))  # (12.18)  (q, q)
-    return PsiStatistics((mu**2 + S) @ a, mu @ ZA.T, ZA @ Sigma @ ZA.T)  # (12.18)  (N,), (N, M), (M, M)
+    return PsiStatistics((mu**2 + S) @ a, mu @ ZA.T, ZA @ Sigma @ ZA.T)  # (12.18)
 
 
 def linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, latent_mean, latent_variance, inducing_inputs, weights) -> tuple:
@@ -200,8 +200,9 @@ def add_bias(psi, variance) -> PsiStatistics:
     array([[53.5]])
     """
     (psi0, Psi1, Psi2), b = psi, variance
-    N, sums = len(Psi1), Psi1.sum(axis=0)  # (M,)
-    return PsiStatistics(psi0 + b, Psi1 + b, Psi2 + b * (sums[:, None] + sums) + N * b**2)  # (12.19)
+    N, sums = len(Psi1), Psi1.sum(axis=0)  # sums (M,)
+    Psi2 = Psi2 + b * (sums[:, None] + sums) + N * b**2  # (12.19)
+    return PsiStatistics(psi0 + b, Psi1 + b, Psi2)  # (12.19)
 
 
 def add_bias_gradients(d_psi0, d_Psi1, d_Psi2, Psi1, variance) -> tuple[np.ndarray, float]:
@@ -280,9 +281,10 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
     """
     mu, S, Z = latent_mean, latent_variance, inducing_inputs
     if S is None:
-        d_X, d_Z, d_kernel = kernel.parameter_gradients(d_Psi1 + 2.0 * kernel(mu, Z) @ d_Psi2, mu, Z)
-        more_X, more = kernel.diag_parameter_gradients(d_psi0, mu, noise=False)
-        return PsiGradients(d_X + more_X, np.zeros_like(mu), d_Z, d_kernel + more)
+        d_K = d_Psi1 + 2.0 * kernel(mu, Z) @ d_Psi2  # Psi1 = K, Psi2 = K'K
+        d_mu, d_Z, d_kernel = kernel.parameter_gradients(d_K, mu, Z)
+        more_mu, more = kernel.diag_parameter_gradients(d_psi0, mu, noise=False)
+        return PsiGradients(d_mu + more_mu, np.zeros_like(mu), d_Z, d_kernel + more)
     shape, biases = check_kernel(kernel)
     b = sum(bias.variance for bias in biases)
     if isinstance(shape, Linear):
@@ -293,8 +295,8 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
     else:
         at = mu, S, Z, shape.variance, np.broadcast_to(shape.inverse_width, Z.shape[1])
         d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, rbf_psi1(*at), b)
-        through_Psi1, through_Psi2 = rbf_psi1_gradients(d_Psi1, *at), rbf_psi2_gradients(d_Psi2, *at)
-        d_mu, d_S, d_Z, d_theta, d_alpha = (d1 + d2 for d1, d2 in zip(through_Psi1, through_Psi2, strict=True))
+        both = zip(rbf_psi1_gradients(d_Psi1, *at), rbf_psi2_gradients(d_Psi2, *at), strict=True)
+        d_mu, d_S, d_Z, d_theta, d_alpha = (through_Psi1 + through_Psi2 for through_Psi1, through_Psi2 in both)
         d_theta = np.sum(d_psi0) + d_theta  # psi0 is theta itself
         d_kernel = np.append(d_theta, per_dimension(d_alpha, shape.inverse_width))
     return PsiGradients(d_mu, d_S, d_Z, np.append(d_kernel, [d_b] * len(biases)))
