@@ -15,9 +15,9 @@ from gplvm_edu.variational import (
     expected_log_likelihood,
     fast,
     freeze,
-    frozen,
     frozen_bound,
     gain_over_frozen,
+    linear_terms,
     make_map,
     moments,
     predict_moments,
@@ -75,7 +75,7 @@ def fast_moments(Y, parameters, jitter, new, mu, S):
 
 
 def plain_frozen(*problem):
-    return each_row(frozen_bound, *problem)
+    return each_row(lambda map_, y, *place: frozen_bound(map_, linear_terms(map_, y), *place), *problem)
 
 
 def fast_frozen(Y, parameters, jitter, new, mu, S):
@@ -86,10 +86,11 @@ def fast_frozen(Y, parameters, jitter, new, mu, S):
 def frozen_at(Y, parameters, jitter, new, mu, S):
     """The frozen bound of the first row, in its mean and the logarithms of its variance."""
     map_, q = freeze(Y, parameters, jitter), mu.shape[1]
+    terms = linear_terms(map_, new[0])
 
     def value_and_gradient(x):
         variance = None if S is None else np.exp(x[q:])
-        value, d_mean, d_variance = frozen_bound(map_, new[0], x[:q], variance)
+        value, d_mean, d_variance = frozen_bound(map_, terms, x[:q], variance)
         return value, d_mean if S is None else np.concatenate([d_mean, d_variance * variance])
 
     return value_and_gradient, mu[0] if S is None else np.concatenate([mu[0], np.log(S[0])])
@@ -124,7 +125,7 @@ PAIRS = (
         sized_rows,
         SIZES,
         "rows",
-        (expected_log_likelihood, frozen_bound, frozen.subtract_kl),
+        (linear_terms, expected_log_likelihood, frozen_bound),
         (fast.linear_terms, fast.frozen_bound),
         frozen_at,
     ),

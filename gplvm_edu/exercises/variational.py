@@ -43,8 +43,8 @@ def an_expected_kernel(function):
         return None
     if close(value, kernel(mu, Z)):
         return "That is the kernel at the means: S does not appear. A fuzzy point sees a flatter bell."
-    c = np.prod(np.sqrt(kernel.inverse_width * S + 1), axis=1)[:, None]
-    if close(value, c * expected):
+    root = np.prod(np.sqrt(kernel.inverse_width * S + 1), axis=1)[:, None]
+    if close(value, root * expected):
         return "The exponent is right, the height is not: divide by the root of alpha S + 1 in every dimension."
     return "It differs from quadrature. Complete the square in one dimension first, (12.13)."
 

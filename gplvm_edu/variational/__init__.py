@@ -21,7 +21,7 @@ from .bound import (
 )
 from .density import gain_over_frozen, ratio_of_bounds
 from .estimator import BayesianGPLVM, initial_inducing_inputs, initial_kernel
-from .frozen import expected_log_likelihood, frozen_bound
+from .frozen import LinearTerms, expected_log_likelihood, frozen_bound, linear_terms
 from .inducing_map import InducingMap, make_map
 from .latent_posterior import LatentPosterior, find_latent_posterior, maximise_frozen_bound
 from .moments import FrozenMap, Moments, freeze, point_statistics, predict_moments
@@ -57,6 +57,7 @@ __all__ = [
     "Gradients",
     "InducingMap",
     "LatentPosterior",
+    "LinearTerms",
     "Moments",
     "Packing",
     "Parameters",
@@ -84,6 +85,7 @@ __all__ = [
     "kl_divergence",
     "linear_psi",
     "linear_psi_gradients",
+    "linear_terms",
     "make_map",
     "maximise_frozen_bound",
     "output_gradients",

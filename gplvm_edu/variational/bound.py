@@ -87,6 +87,17 @@ def solve_lower(L, B) -> np.ndarray:
     return lapack.dtrtrs(L, B, lower=True)[0]
 
 
+def solve_lower_right(B, L) -> np.ndarray:
+    """B L^-1 for a lower triangular L.
+
+    Examples
+    --------
+    >>> solve_lower_right(np.array([[4.0, 3.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
+    array([[0.5, 3. ]])
+    """
+    return lapack.dtrtrs(L, B.T, lower=True, trans=1)[0].T
+
+
 def factorise(L, psi: PsiStatistics, Y, beta) -> Factors:
     r"""The `Factors` of the bound, from which its value, its gradients and phi(u) follow.
 
@@ -113,11 +124,12 @@ def factorise(L, psi: PsiStatistics, Y, beta) -> Factors:
     array([[1.]])
     """
     M = len(L)
-    A = beta * solve_lower(L, solve_lower(L, psi.Psi2).T)  # (12.21)
+    A = beta * solve_lower(L, solve_lower(L, psi.Psi2).T)  # (12.21)  (M, M)
     A = 0.5 * (A + A.T)  # symmetric to the last digit
-    L_B, _ = cholesky_with_jitter(np.eye(M) + A)  # (12.21)
-    R = solve_lower(L_B, solve_lower(L, np.eye(M)))  # (12.21)
-    return Factors(L, A, L_B, R, beta * R @ (psi.Psi1.T @ Y), float(beta))  # (12.21)
+    L_B, _ = cholesky_with_jitter(np.eye(M) + A)  # (12.21)  eigenvalues >= 1: it needs no jitter
+    R = solve_lower(L_B, solve_lower(L, np.eye(M)))  # (12.21)  (M, M)
+    C = beta * R @ (psi.Psi1.T @ Y)  # (12.21)  (M, D)
+    return Factors(L, A, L_B, R, C, float(beta))
 
 
 def output_terms(Y, psi: PsiStatistics, factors) -> tuple[float, float]:
@@ -185,15 +197,17 @@ def output_gradients(Y, psi: PsiStatistics, factors) -> OutputGradients:
     array([[0.25]])
     """
     (N, D), (L, A, L_B, R, C, beta) = Y.shape, factors
-    half = solve_lower(L_B, A)  # L_B^-1 A
-    V = lapack.dtrtrs(L, half.T, lower=True, trans=1)[0].T  # L_B^-1 A L^-1
+    half = solve_lower(L_B, A)  # L_B^-1 A  (M, M)
+    V = solve_lower_right(half, L)  # L_B^-1 A L^-1  (M, M)
     B = R.T @ C / beta  # P^-1 Psi1' Y  (M, D)
-    d_Psi1 = beta**2 * Y @ B.T  # (12.23)
-    d_Psi2 = 0.5 * beta * D * R.T @ V - 0.5 * beta**3 * B @ B.T  # (12.24)
-    d_K = -0.5 * D * V.T @ V - 0.5 * beta**2 * B @ B.T  # (12.24)
+    d_psi0 = -0.5 * beta * D  # (12.23)  the same for each point
+    d_Psi1 = beta**2 * Y @ B.T  # (12.23)  (N, M)
+    d_Psi2 = 0.5 * beta * D * R.T @ V - 0.5 * beta**3 * B @ B.T  # (12.24)  (M, M)
+    d_Psi2 = 0.5 * (d_Psi2 + d_Psi2.T)  # symmetric to the last digit
+    d_K = -0.5 * D * V.T @ V - 0.5 * beta**2 * B @ B.T  # (12.24)  (M, M)
     d_beta = 0.5 * (N * D / beta - np.sum(Y**2) - D * np.sum(psi.psi0) + D / beta * np.sum(half**2))
     d_beta += np.sum(C**2) / beta - 0.5 * beta**2 * np.sum(B * (psi.Psi2 @ B))  # (12.25)
-    return OutputGradients(-0.5 * beta * D, d_Psi1, 0.5 * (d_Psi2 + d_Psi2.T), d_K, float(d_beta))  # (12.23)
+    return OutputGradients(d_psi0, d_Psi1, d_Psi2, d_K, float(d_beta))
 
 
 def explained(factors) -> np.ndarray:
@@ -206,7 +220,7 @@ def explained(factors) -> np.ndarray:
     array([[0.5]])
     """
     L, A, L_B, R, *_ = factors
-    V = lapack.dtrtrs(L, solve_lower(L_B, A).T, lower=True, trans=1)[0].T  # L_B^-1 A L^-1
+    V = solve_lower_right(solve_lower(L_B, A), L)  # L_B^-1 A L^-1
     return R.T @ V  # (13.2)
 
 

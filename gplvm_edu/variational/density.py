@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from .frozen import frozen_bound
+from .bound import kl_divergence
+from .frozen import expected_log_likelihood, linear_terms
 from .moments import point_statistics
 
 
-def gain_over_frozen(map_, y, latent_mean, latent_variance) -> float:
+def gain_over_frozen(map_, y, psi) -> float:
     r"""What one complete row y (D,) gains over the frozen bound when phi(u) may move; never negative.
 
     .. math:: \sum_d \tfrac12 \big[ r_d^\top (I + \Phi)^{-1} r_d + \mathrm{tr} \Phi - \ln |I + \Phi| \big], \quad
@@ -17,8 +18,8 @@ def gain_over_frozen(map_, y, latent_mean, latent_variance) -> float:
     map_ : FrozenMap
     y : ndarray (D,)
         Centred.
-    latent_mean : ndarray (q,)
-    latent_variance : ndarray (q,) or None
+    psi : psi0, psi1 (M,), Psi2 (M, M)
+        From `point_statistics`.
 
     Notes
     -----
@@ -30,16 +31,16 @@ def gain_over_frozen(map_, y, latent_mean, latent_variance) -> float:
     >>> from gplvm_edu.variational import FrozenMap
     >>> one = np.ones((1, 1))
     >>> map_ = FrozenMap(RBF(), one, one, one, one, 1.0)
-    >>> round(gain_over_frozen(map_, one[0], one[0], None), 4)                   # Phi = 1, r = 0: (1 - ln 2) / 2
+    >>> round(gain_over_frozen(map_, one[0], (1.0, one[0], one)), 4)             # Phi = 1, r = 0: (1 - ln 2) / 2
     0.1534
     """
     Lambda, R, beta, (M, D) = map_.weights, map_.root, map_.beta, map_.weights.shape
-    _, psi1, Psi2 = point_statistics(map_, latent_mean, latent_variance)
-    Phi = beta * R @ Psi2 @ R.T  # (13.15)
+    _, psi1, Psi2 = psi
+    Phi = beta * R @ Psi2 @ R.T  # (13.15)  (M, M)
     r = beta * R @ (np.outer(psi1, y) - Psi2 @ Lambda)  # (13.16)  (M, D)
-    B = np.eye(M) + Phi
-    log_determinant = np.linalg.slogdet(B)[1]
-    return float(0.5 * (np.sum(r * np.linalg.solve(B, r)) + D * (np.trace(Phi) - log_determinant)))  # (13.17)
+    I_Phi = np.eye(M) + Phi
+    squares = np.sum(r * np.linalg.solve(I_Phi, r))  # of all outputs
+    return float(0.5 * (squares + D * (np.trace(Phi) - np.linalg.slogdet(I_Phi)[1])))  # (13.17)
 
 
 def ratio_of_bounds(map_, y, latent_mean, latent_variance) -> tuple[float, float]:
@@ -75,5 +76,9 @@ def ratio_of_bounds(map_, y, latent_mean, latent_variance) -> tuple[float, float
     >>> ratio > frozen
     True
     """
-    frozen = frozen_bound(map_, y, latent_mean, latent_variance)[0]
-    return frozen + gain_over_frozen(map_, y, latent_mean, latent_variance), frozen  # (13.17)
+    mu, S = latent_mean, latent_variance
+    psi = point_statistics(map_, mu, S)
+    frozen = expected_log_likelihood(linear_terms(map_, y), psi)
+    if S is not None:
+        frozen = frozen - kl_divergence(mu, S)  # (13.8)
+    return frozen + gain_over_frozen(map_, y, psi), frozen  # (13.17)

@@ -10,7 +10,8 @@ import numpy as np
 from ..threads import suited
 from .bound import JITTER, BoundTerms, kl_divergence
 from .density import gain_over_frozen
-from .frozen import expected_log_likelihood, subtract_kl
+from .frozen import LinearTerms, expected_log_likelihood, frozen_bound, linear_terms
+from .moments import point_statistics
 from .objective import Gradients, data_gradients, evaluate_bound, n_inducing, subtract_kl_gradients
 
 
@@ -88,19 +89,21 @@ def seen_parts(maps, y) -> list:
     return parts
 
 
+def row_terms(maps, y) -> LinearTerms:
+    """`linear_terms` of a row with gaps: those of each group, by what was seen of it, added up, (13.10)."""
+    parts = [linear_terms(map_, seen) for map_, seen in seen_parts(maps, y)]
+    return LinearTerms(*(sum(term) for term in zip(*parts, strict=True)))
+
+
 def frozen_row_bound(maps, y, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:
-    """`frozen_bound` of a row with gaps: the expected log likelihoods of what was seen, minus one KL, (13.8)."""
-    q = len(latent_mean)
-    value, d_mean, d_variance = 0.0, np.zeros(q), np.zeros(q)
-    for map_, seen in seen_parts(maps, y):
-        found = expected_log_likelihood(map_, seen, latent_mean, latent_variance)
-        value, d_mean, d_variance = value + found[0], d_mean + found[1], d_variance + found[2]
-    return subtract_kl((value, d_mean, d_variance), latent_mean, latent_variance)
+    """`frozen_bound` of a row with gaps; the groups share kernel, Z and noise, (13.8)."""
+    return frozen_bound(maps[0][1], row_terms(maps, y), latent_mean, latent_variance)
 
 
 def ratio_of_row_bounds(maps, y, latent_mean, latent_variance) -> tuple[float, float]:
     """`ratio_of_bounds` of a row with gaps: the gain of each group of outputs, by what was seen of it, (13.17)."""
-    at = latent_mean, latent_variance
-    gain = sum(gain_over_frozen(map_, seen, *at) for map_, seen in seen_parts(maps, y))
-    frozen = frozen_row_bound(maps, y, *at)[0]
+    psi = point_statistics(maps[0][1], latent_mean, latent_variance)
+    gain = sum(gain_over_frozen(map_, seen, psi) for map_, seen in seen_parts(maps, y))
+    kl = 0.0 if latent_variance is None else kl_divergence(latent_mean, latent_variance)
+    frozen = expected_log_likelihood(row_terms(maps, y), psi) - kl
     return frozen + gain, frozen

@@ -43,9 +43,11 @@ def freeze(Y, parameters, jitter=JITTER) -> FrozenMap:
     >>> freeze(np.array([[-2.0], [2.0]]), Parameters(X, 0.01 + 0 * X, X, RBF(), 0.01)).weights.ravel().round(1)
     array([-2.3,  2.3])
     """
+    Z, kernel = parameters.inducing_inputs, parameters.kernel
     factors = evaluate_bound(Y, parameters, jitter).factors
-    Lambda = factors.R.T @ factors.C  # (13.2)  beta P^-1 Psi1' Y
-    return FrozenMap(parameters.kernel, parameters.inducing_inputs, Lambda, explained(factors), factors.R, factors.beta)
+    R, C = factors.R, factors.C  # of chapter 12: P^-1 = R'R and C = beta R Psi1' Y
+    Lambda = R.T @ C  # (13.2)  (M, D)
+    return FrozenMap(kernel, Z, Lambda, explained(factors), R, factors.beta)
 
 
 class Moments(NamedTuple):
@@ -96,11 +98,12 @@ def predict_moments(map_, latent_mean, latent_variance) -> Moments:
     """
     Lambda = map_.weights
     psi0, psi1, Psi2 = point_statistics(map_, latent_mean, latent_variance)
-    mean = Lambda.T @ psi1  # (13.4)
+    mean = Lambda.T @ psi1  # (13.4)  (D,)
     spread = Psi2 - np.outer(psi1, psi1)  # (M, M)
-    from_place = np.sum(Lambda * (spread @ Lambda), axis=0)  # (13.5)
-    from_map = psi0 - np.sum(map_.explained * Psi2)  # (13.6)
-    return Moments(mean, np.maximum(from_place, 0.0), np.full(len(mean), max(from_map, 0.0)))
+    from_place = np.sum(Lambda * (spread @ Lambda), axis=0)  # (13.5)  (D,)
+    from_map = psi0 - np.sum(map_.explained * Psi2)  # (13.6)  the same for each output
+    from_place, from_map = np.maximum(from_place, 0.0), max(from_map, 0.0)  # against rounding
+    return Moments(mean, from_place, np.full(len(mean), from_map))
 
 
 def point_statistics(map_, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:

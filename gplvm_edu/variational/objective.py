@@ -104,10 +104,11 @@ def data_gradients(Y, parameters, evaluation) -> Gradients:
     """
     (mu, S, Z, kernel, noise), (_, psi, factors, share) = parameters, evaluation
     d = output_gradients(Y, psi, factors)
-    d_mu, d_S, d_Z, d_kernel = psi_gradients(kernel, mu, S, Z, np.full(len(mu), d.psi0), d.Psi1, d.Psi2)
-    d_K = d.K + share * np.mean(np.diag(d.K)) * np.eye(len(Z))  # the jitter is a share of K's mean diagonal
-    one, other, more = kernel.parameter_gradients(d_K, Z)  # K has Z on both sides
-    return Gradients(d_mu, d_S, d_Z + one + other, d_kernel + more, -d.beta / noise**2)
+    d_psi0 = np.full(len(mu), d.psi0)  # (N,)
+    d_mu, d_S, d_Z, d_kernel = psi_gradients(kernel, mu, S, Z, d_psi0, d.Psi1, d.Psi2)
+    d_K = d.K + share * np.mean(np.diag(d.K)) * np.eye(len(Z))  # jitter: a share of K's mean diagonal
+    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # Z on both sides; theta: all parameters
+    return Gradients(d_mu, d_S, d_Z + d_Z1 + d_Z2, d_kernel + d_theta, -d.beta / noise**2)
 
 
 def subtract_kl_gradients(gradients, parameters) -> Gradients:

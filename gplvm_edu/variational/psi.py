@@ -55,10 +55,10 @@ def rbf_psi1(latent_mean, latent_variance, inducing_inputs, variance, weights) -
     array([[0.7071]])
     """
     mu, S, Z, theta, alpha = latent_mean, latent_variance, inducing_inputs, variance, weights
-    c = alpha * S + 1.0  # (N, q)
-    w = alpha / c
-    exponent = -0.5 * np.sum(w[:, None] * (mu[:, None] - Z) ** 2, axis=2)  # (N, M)
-    return theta * np.exp(exponent) / np.sqrt(np.prod(c, axis=1))[:, None]  # (12.13)
+    rho = alpha * S + 1.0  # (N, q)
+    w = alpha / rho  # (N, q)
+    square = np.sum(w[:, None] * (mu[:, None] - Z) ** 2, axis=2)  # (N, M)
+    return theta * np.exp(-0.5 * square) / np.sqrt(np.prod(rho, axis=1))[:, None]  # (12.13)
 
 
 def rbf_psi2(latent_mean, latent_variance, inducing_inputs, variance, weights) -> np.ndarray:
@@ -80,12 +80,12 @@ def rbf_psi2(latent_mean, latent_variance, inducing_inputs, variance, weights) -
            [0.4137, 0.4137]])
     """
     mu, S, Z, theta, alpha = latent_mean, latent_variance, inducing_inputs, variance, weights
-    c = 2.0 * alpha * S + 1.0  # (N, q)
-    w = 2.0 * alpha / c
-    middle, gap = 0.5 * (Z[:, None] + Z), Z[:, None] - Z  # (M, M, q)
+    rho = 2.0 * alpha * S + 1.0  # (N, q)
+    w = 2.0 * alpha / rho  # (N, q)
+    middle, gap = 0.5 * (Z[:, None] + Z), Z[:, None] - Z  # (M, M, q) each
     square = np.sum(w[:, None, None] * (mu[:, None, None] - middle) ** 2, axis=3)  # (N, M, M)
-    exponent = -0.25 * gap**2 @ alpha - 0.5 * square
-    return theta**2 * np.exp(exponent) / np.sqrt(np.prod(c, axis=1))[:, None, None]  # (12.14)
+    exponent = -0.25 * gap**2 @ alpha - 0.5 * square  # (N, M, M)
+    return theta**2 * np.exp(exponent) / np.sqrt(np.prod(rho, axis=1))[:, None, None]  # (12.14)
 
 
 def rbf_psi1_gradients(d_Psi1, latent_mean, latent_variance, inducing_inputs, variance, weights) -> tuple:
@@ -99,16 +99,19 @@ def rbf_psi1_gradients(d_Psi1, latent_mean, latent_variance, inducing_inputs, va
     (array([[-0.2753]]), array([[0.2753]]))
     """
     mu, S, Z, theta, alpha = latent_mean, latent_variance, inducing_inputs, variance, weights
-    c = alpha * S + 1.0  # (N, q)
-    w = alpha / c
-    away = mu[:, None] - Z  # (N, M, q)
-    E = d_Psi1 * rbf_psi1(mu, S, Z, theta, alpha)  # (N, M)
-    e0, e1, e2 = E.sum(axis=1)[:, None], np.einsum("nm,nmq->nq", E, away), np.einsum("nm,nmq->nq", E, away**2)
-    d_mu = -w * e1  # (12.14b)
-    d_S = 0.5 * (w**2 * e2 - w * e0)  # (12.14b)
-    d_Z = np.einsum("nm,nmq->mq", E, w[:, None] * away)  # (12.14b)
-    d_alpha = -0.5 * np.sum(S / c * e0 + e2 / c**2, axis=0)  # (12.14b)
-    return d_mu, d_S, d_Z, np.sum(E) / theta, d_alpha
+    rho = alpha * S + 1.0  # (N, q)
+    w = alpha / rho  # (N, q)
+    delta = mu[:, None] - Z  # (N, M, q)
+    T = d_Psi1 * rbf_psi1(mu, S, Z, theta, alpha)  # (N, M)
+    t0 = np.sum(T, axis=1)[:, None]  # (N, 1)
+    t1 = np.einsum("nm,nmq->nq", T, delta)  # (N, q)
+    t2 = np.einsum("nm,nmq->nq", T, delta**2)  # (N, q)
+    d_mu = -w * t1  # (12.14b)  (N, q)
+    d_S = 0.5 * (w**2 * t2 - w * t0)  # (12.14b)  (N, q)
+    d_Z = np.einsum("nm,nmq->mq", T, w[:, None] * delta)  # (12.14b)  (M, q)
+    d_theta = np.sum(T) / theta  # (12.14b)
+    d_alpha = -0.5 * np.sum(S / rho * t0 + t2 / rho**2, axis=0)  # (12.14b)  (q,)
+    return d_mu, d_S, d_Z, d_theta, d_alpha
 
 
 def rbf_psi2_gradients(d_Psi2, latent_mean, latent_variance, inducing_inputs, variance, weights) -> tuple:
@@ -122,16 +125,21 @@ def rbf_psi2_gradients(d_Psi2, latent_mean, latent_variance, inducing_inputs, va
     (array([[-0.2758]]), array([[0.2758]]), 0.8274)
     """
     mu, S, Z, theta, alpha = latent_mean, latent_variance, inducing_inputs, variance, weights
-    c = 2.0 * alpha * S + 1.0  # (N, q)
-    w = 2.0 * alpha / c
-    gap, away = Z[:, None] - Z, mu[:, None, None] - 0.5 * (Z[:, None] + Z)  # (M, M, q), (N, M, M, q)
-    E = d_Psi2 * rbf_psi2(mu, S, Z, theta, alpha)  # (N, M, M)
-    e0, e1, e2 = E.sum(axis=(1, 2))[:, None], np.einsum("nml,nmlq->nq", E, away), np.einsum("nml,nmlq->nq", E, away**2)
-    d_mu = -w * e1  # (12.14c)
-    d_S = 0.5 * (w**2 * e2 - w * e0)  # (12.14c)
-    d_Z = np.einsum("nml,nmlq->mq", E, w[:, None, None] * away - alpha * gap)  # (12.14c)
-    d_alpha = -np.sum(S / c * e0 + e2 / c**2, axis=0) - 0.25 * np.einsum("nml,mlq->q", E, gap**2)  # (12.14c)
-    return d_mu, d_S, d_Z, 2.0 * np.sum(E) / theta, d_alpha
+    rho = 2.0 * alpha * S + 1.0  # (N, q)
+    w = 2.0 * alpha / rho  # (N, q)
+    middle, gap = 0.5 * (Z[:, None] + Z), Z[:, None] - Z  # (M, M, q) each
+    delta = mu[:, None, None] - middle  # (N, M, M, q)
+    T = d_Psi2 * rbf_psi2(mu, S, Z, theta, alpha)  # (N, M, M)
+    t0 = np.sum(T, axis=(1, 2))[:, None]  # (N, 1)
+    t1 = np.einsum("nml,nmlq->nq", T, delta)  # (N, q)
+    t2 = np.einsum("nml,nmlq->nq", T, delta**2)  # (N, q)
+    d_mu = -w * t1  # (12.14c)  (N, q)
+    d_S = 0.5 * (w**2 * t2 - w * t0)  # (12.14c)  (N, q)
+    d_Z = np.einsum("nml,nmlq->mq", T, w[:, None, None] * delta - alpha * gap)  # (12.14c)  (M, q)
+    d_theta = 2.0 * np.sum(T) / theta  # (12.14c)
+    of_gap = 0.25 * np.einsum("nml,mlq->q", T, gap**2)  # (q,)
+    d_alpha = -np.sum(S / rho * t0 + t2 / rho**2, axis=0) - of_gap  # (12.14c)  (q,)
+    return d_mu, d_S, d_Z, d_theta, d_alpha
 
 
 # --- the linear kernel, and a bias added to either ------------------------------------------------------------------
@@ -151,8 +159,9 @@ def linear_psi(latent_mean, latent_variance, inducing_inputs, weights) -> PsiSta
     PsiStatistics(psi0=array([4.5]), Psi1=array([[6.]]), Psi2=array([[40.5]]))
     """
     mu, S, a = latent_mean, latent_variance, weights
-    ZA, second = inducing_inputs * a, mu.T @ mu + np.diag(S.sum(axis=0))  # (M, q), (q, q)
-    return PsiStatistics((mu**2 + S) @ a, mu @ ZA.T, ZA @ second @ ZA.T)  # (12.18)
+    ZA = inducing_inputs * a  # (M, q)
+    Sigma = mu.T @ mu + np.diag(S.sum(axis=0))  # (12.18)  (q, q)
+    return PsiStatistics((mu**2 + S) @ a, mu @ ZA.T, ZA @ Sigma @ ZA.T)  # (12.18)
 
 
 def linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, latent_mean, latent_variance, inducing_inputs, weights) -> tuple:
@@ -165,12 +174,14 @@ def linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, latent_mean, latent_variance, i
     (array([[4.]]), array([[1.]]), array([[0.]]), array([4.5]))
     """
     mu, S, Z, a = latent_mean, latent_variance, inducing_inputs, weights
-    ZA, second = Z * a, mu.T @ mu + np.diag(S.sum(axis=0))
-    d_second = ZA.T @ d_Psi2 @ ZA  # (q, q)
-    d_mu = 2.0 * d_psi0[:, None] * a * mu + d_Psi1 @ ZA + 2.0 * mu @ d_second  # (12.18a)
-    d_S = d_psi0[:, None] * a + np.diag(d_second)  # (12.18a)
-    d_ZA = d_Psi1.T @ mu + 2.0 * d_Psi2 @ ZA @ second  # (12.18a)
-    return d_mu, d_S, a * d_ZA, d_psi0 @ (mu**2 + S) + np.sum(Z * d_ZA, axis=0)
+    ZA = Z * a  # (M, q)
+    Sigma = mu.T @ mu + np.diag(S.sum(axis=0))  # (12.18)  (q, q)
+    d_Sigma = ZA.T @ d_Psi2 @ ZA  # (12.18a)  (q, q)
+    d_mu = 2.0 * d_psi0[:, None] * a * mu + d_Psi1 @ ZA + 2.0 * mu @ d_Sigma  # (12.18a)  (N, q)
+    d_S = d_psi0[:, None] * a + np.diag(d_Sigma)  # (12.18a)  (N, q)
+    d_ZA = d_Psi1.T @ mu + 2.0 * d_Psi2 @ ZA @ Sigma  # (12.18a)  (M, q)
+    d_a = d_psi0 @ (mu**2 + S) + np.sum(Z * d_ZA, axis=0)  # (12.18a)  (q,)
+    return d_mu, d_S, d_ZA * a, d_a  # (12.18a)
 
 
 def add_bias(psi, variance) -> PsiStatistics:
@@ -189,25 +200,25 @@ def add_bias(psi, variance) -> PsiStatistics:
     array([[53.5]])
     """
     (psi0, Psi1, Psi2), b = psi, variance
-    sums = Psi1.sum(axis=0)  # (M,)
-    return PsiStatistics(psi0 + b, Psi1 + b, Psi2 + b * (sums[:, None] + sums) + len(Psi1) * b**2)  # (12.19)
+    N, sums = len(Psi1), Psi1.sum(axis=0)  # sums (M,)
+    Psi2 = Psi2 + b * (sums[:, None] + sums) + N * b**2  # (12.19)
+    return PsiStatistics(psi0 + b, Psi1 + b, Psi2)  # (12.19)
 
 
-def add_bias_gradients(d_psi0, d_Psi1, d_Psi2, psi, variance) -> tuple[np.ndarray, float]:
-    """From gradients in the statistics of k + b to those in Psi1 of k, and in b; `psi` are those of k, (12.19a).
+def add_bias_gradients(d_psi0, d_Psi1, d_Psi2, Psi1, variance) -> tuple[np.ndarray, float]:
+    """From gradients in the statistics of k + b to those in Psi1 of k, and in b; `Psi1` (N, M) is that of k, (12.19a).
 
     The gradients in psi0 and Psi2 of k are those of k + b.
 
     Examples
     --------
     >>> psi = linear_psi(np.array([[2.0]]), np.array([[0.5]]), np.array([[3.0]]), np.ones(1))
-    >>> add_bias_gradients(np.zeros(1), np.zeros((1, 1)), np.ones((1, 1)), psi, 1.0)         # of 2 b Psi1 + b^2
+    >>> add_bias_gradients(np.zeros(1), np.zeros((1, 1)), np.ones((1, 1)), psi.Psi1, 1.0)    # of 2 b Psi1 + b^2
     (array([[2.]]), 14.0)
     """
-    Psi1, b = psi.Psi1, variance
-    N, sums, t = len(Psi1), Psi1.sum(axis=0), d_Psi2.sum(axis=0)
-    d_b = d_psi0.sum() + d_Psi1.sum() + 2.0 * t @ (sums + N * b)  # (12.19a)
-    return d_Psi1 + 2.0 * b * t, float(d_b)  # (12.19a)
+    N, b, sums, g2 = len(Psi1), variance, Psi1.sum(axis=0), d_Psi2.sum(axis=0)  # sums and g2 (M,)
+    d_b = np.sum(d_psi0) + np.sum(d_Psi1) + 2.0 * g2 @ (N * b + sums)  # (12.19a)
+    return d_Psi1 + 2.0 * b * g2, float(d_b)  # (12.19a)
 
 
 # --- whichever kernel -----------------------------------------------------------------------------------------------
@@ -270,19 +281,22 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
     """
     mu, S, Z = latent_mean, latent_variance, inducing_inputs
     if S is None:
-        d_X, d_Z, d_kernel = kernel.parameter_gradients(d_Psi1 + 2.0 * kernel(mu, Z) @ d_Psi2, mu, Z)
-        more_X, more = kernel.diag_parameter_gradients(d_psi0, mu, noise=False)
-        return PsiGradients(d_X + more_X, np.zeros_like(mu), d_Z, d_kernel + more)
+        d_K = d_Psi1 + 2.0 * kernel(mu, Z) @ d_Psi2  # Psi1 = K, Psi2 = K'K
+        d_mu, d_Z, d_kernel = kernel.parameter_gradients(d_K, mu, Z)
+        more_mu, more = kernel.diag_parameter_gradients(d_psi0, mu, noise=False)
+        return PsiGradients(d_mu + more_mu, np.zeros_like(mu), d_Z, d_kernel + more)
     shape, biases = check_kernel(kernel)
     b = sum(bias.variance for bias in biases)
-    d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, _statistics(shape, mu, S, Z), b)
     if isinstance(shape, Linear):
         a = np.broadcast_to(shape.variance, Z.shape[1])
+        d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, mu @ (Z * a).T, b)
         d_mu, d_S, d_Z, d_a = linear_psi_gradients(d_psi0, d_Psi1, d_Psi2, mu, S, Z, a)
         d_kernel = per_dimension(d_a, shape.variance)
     else:
         at = mu, S, Z, shape.variance, np.broadcast_to(shape.inverse_width, Z.shape[1])
-        parts = zip(rbf_psi1_gradients(d_Psi1, *at), rbf_psi2_gradients(d_Psi2, *at), strict=True)
-        d_mu, d_S, d_Z, d_theta, d_alpha = (one + other for one, other in parts)
-        d_kernel = np.append(d_psi0.sum() + d_theta, per_dimension(d_alpha, shape.inverse_width))
+        d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, rbf_psi1(*at), b)
+        both = zip(rbf_psi1_gradients(d_Psi1, *at), rbf_psi2_gradients(d_Psi2, *at), strict=True)
+        d_mu, d_S, d_Z, d_theta, d_alpha = (through_Psi1 + through_Psi2 for through_Psi1, through_Psi2 in both)
+        d_theta = np.sum(d_psi0) + d_theta  # psi0 is theta itself
+        d_kernel = np.append(d_theta, per_dimension(d_alpha, shape.inverse_width))
     return PsiGradients(d_mu, d_S, d_Z, np.append(d_kernel, [d_b] * len(biases)))

@@ -15,7 +15,15 @@ estimator uses these.
 
 from .bound import OutputGroup, Outputs, bound_and_gradients, data_gradients, evaluate_bound, group_outputs
 from .kernel_expectations import PackedPsi, PointPsi, pairs
-from .rbf_expectations import centre_features, expected_rbf, point_features, pull_back_sums, sum_expectations
+from .rbf_expectations import (
+    centre_features,
+    expected_rbf,
+    point_features,
+    pull_back_centres,
+    pull_back_points,
+    pull_back_sums,
+    sum_expectations,
+)
 from .rows import LinearTerms, frozen_bound, gain_over_frozen, linear_terms, predict_moments, ratio_of_bounds
 from .statistics import prepare_psi, psi_statistics
 
@@ -39,6 +47,8 @@ __all__ = [
     "predict_moments",
     "prepare_psi",
     "psi_statistics",
+    "pull_back_centres",
+    "pull_back_points",
     "pull_back_sums",
     "ratio_of_bounds",
     "sum_expectations",

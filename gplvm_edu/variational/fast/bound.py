@@ -3,10 +3,18 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
 from ...threads import suited
-from ..bound import JITTER, BoundTerms, Factors, factorise, inducing_factor, kl_divergence, solve_lower
+from ..bound import (
+    JITTER,
+    BoundTerms,
+    Factors,
+    factorise,
+    inducing_factor,
+    kl_divergence,
+    solve_lower,
+    solve_lower_right,
+)
 from ..gaps import output_groups
 from ..objective import Gradients, n_inducing, subtract_kl_gradients
 from ..psi import PsiStatistics
@@ -134,7 +142,7 @@ def data_gradients(outputs, parameters, evaluation) -> Gradients:
     for g, (group, own, f) in enumerate(zip(outputs.groups, evaluation.of_groups, evaluation.factors, strict=True)):
         D, beta = group.n_outputs, f.beta
         half = solve_lower(f.L_B, f.A)
-        V = lapack.dtrtrs(f.L, half.T, lower=True, trans=1)[0].T
+        V = solve_lower_right(half, f.L)
         beta_B = f.R.T @ f.C  # beta P^-1 Psi1' Y  (M, D)
         outer = beta_B @ beta_B.T
         d_psi0[group.rows] += -0.5 * beta * D  # (12.23)
@@ -147,5 +155,5 @@ def data_gradients(outputs, parameters, evaluation) -> Gradients:
         d_beta -= 0.5 * np.sum(beta_B * (own.Psi2 @ beta_B))  # (12.25)
     d_K.flat[:: len(Z) + 1] += evaluation.jitter * np.trace(d_K) / len(Z)  # the jitter is a share of K's mean diagonal
     d_mu, d_S, d_Z, d_kernel = psi.pull_back(d_psi0, d_Psi1, d_pairs)
-    one, other, more = kernel.parameter_gradients(d_K, Z)
-    return Gradients(d_mu, d_S, d_Z + one + other, d_kernel + more, -float(d_beta) / noise**2)
+    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # K has Z on both sides; theta: all its parameters
+    return Gradients(d_mu, d_S, d_Z + d_Z1 + d_Z2, d_kernel + d_theta, -float(d_beta) / noise**2)

@@ -38,10 +38,10 @@ def point_features(latent_mean, latent_variance, weights, order) -> np.ndarray:
     array([[ 1.    ,  2.    , -2.3466,  1.    ]])
     """
     mu, S, alpha, kappa = latent_mean, latent_variance, weights, order
-    c = kappa * alpha * S + 1.0  # (N, q)
-    w = kappa * alpha / c  # (12.13)
-    constant = -0.5 * np.sum(w * mu**2 + np.log(c), axis=1)
-    return np.column_stack([w, w * mu, constant, np.ones(len(mu))])  # (12.15)
+    rho = kappa * alpha * S + 1.0  # (N, q)
+    w = kappa * alpha / rho  # (12.13)
+    third = -0.5 * np.sum(w * mu**2 + np.log(rho), axis=1)
+    return np.column_stack([w, w * mu, third, np.ones(len(mu))])  # (12.15)
 
 
 def centre_features(centres, offsets) -> np.ndarray:
@@ -74,14 +74,14 @@ def pull_back_points(d_features, latent_mean, latent_variance, weights, order) -
     """
     mu, S, alpha, kappa = latent_mean, latent_variance, weights, order
     q = mu.shape[1]
-    shrunk = 1.0 / (kappa * alpha * S + 1.0)
+    shrunk = 1.0 / (kappa * alpha * S + 1.0)  # 1 / rho
     w = kappa * alpha * shrunk
-    d_w, d_wmu, d_constant = d_features[:, :q], d_features[:, q : 2 * q], d_features[:, 2 * q : 2 * q + 1]
-    mu_d = mu * d_constant
+    d_w, d_wmu, d_3 = d_features[:, :q], d_features[:, q : 2 * q], d_features[:, 2 * q : 2 * q + 1]
+    mu_d = mu * d_3
     d_mu = w * (d_wmu - mu_d)  # (12.17)
     d_bar = d_w + mu * (d_wmu - 0.5 * mu_d)  # (12.17)
-    d_S = -w * (w * d_bar + 0.5 * d_constant)  # (12.17)
-    d_alpha = kappa * np.einsum("nq,nq->q", shrunk, shrunk * d_bar - 0.5 * S * d_constant)  # (12.17)
+    d_S = -w * (w * d_bar + 0.5 * d_3)  # (12.17)
+    d_alpha = kappa * np.einsum("nq,nq->q", shrunk, shrunk * d_bar - 0.5 * S * d_3)  # (12.17)
     return d_mu, d_S, d_alpha
 
 

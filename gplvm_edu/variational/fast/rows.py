@@ -47,7 +47,7 @@ def predict_moments(map_, latent_mean, latent_variance) -> Moments:
     psi = map_.statistics(latent_mean, latent_variance)
     mean = psi.Psi1 @ Lambda  # (13.4)
     known = np.array([psi.pairs @ (times * E[first, second]) for E in map_.differences])  # (G, n)
-    from_map = np.maximum(psi.psi0 - known, 0.0)[map_.group].T  # (13.6)
+    from_map = np.maximum(psi.psi0 - known, 0.0)[map_.group].T  # (13.6), but for rounding
     if latent_variance is None:
         return Moments(mean, np.zeros_like(mean), from_map)
     spread = psi.pairs - psi.Psi1[:, first] * psi.Psi1[:, second]  # Psi2 - psi1 psi1'
@@ -222,9 +222,9 @@ def gain_over_frozen(map_, Y_new, psi) -> np.ndarray:
         half = R @ Psi2
         Phi = beta * half @ R.T  # (13.15)
         r = beta * ((psi.Psi1 @ R.T)[:, :, None] * y[:, None] - half @ Lambda_g) * shown[:, None]  # (13.16)
-        B = np.eye(M) + Phi
-        logs = 2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(B), axis1=1, axis2=2)), axis=1)
-        squares = np.sum(np.linalg.solve(B, r) * r, axis=(1, 2))
+        I_Phi = np.eye(M) + Phi
+        logs = 2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(I_Phi), axis1=1, axis2=2)), axis=1)
+        squares = np.sum(np.linalg.solve(I_Phi, r) * r, axis=(1, 2))
         gain += 0.5 * (squares + n_shown * (np.trace(Phi, axis1=1, axis2=2) - logs))  # (13.17)
     return gain
 
