@@ -2,6 +2,7 @@
 
 import itertools
 import traceback
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy import optimize as scipy_optimize
 from gplvm_edu.optimise import Iterate, check_gradient, minimise
 from gplvm_edu.optimise.iterate import Objective
 from gplvm_edu.optimise.lbfgs import Step, cubic_minimum, inverse_hessian_times, wolfe_search
+from gplvm_edu.optimise.scg import curvature
 
 BOTH = pytest.mark.parametrize("method", ["scg", "l-bfgs"])
 
@@ -272,6 +274,28 @@ def test_the_cubic_through_two_ends_is_found_again(a, b, low, width):
     found = low + width * cubic_minimum(left, right)
     assert low <= found <= low + width
     assert_allclose(step(found).slope, 0.0, atol=1e-7)
+
+
+@pytest.mark.identity
+@given(exponent=st.floats(0, 15), rise=st.floats(0, 10))
+def test_the_lowest_point_of_the_cubic_keeps_its_digits_where_the_other_end_is_steep(exponent, rise):
+    with localcontext(prec=60):  # the shorter form, with all the digits that it needs
+        v, h = Decimal(10.0**exponent), Decimal(rise)
+        d = v - 1 - 3 * h
+        expected = 1 / (1 + (d * d + v).sqrt() - d)
+    found = cubic_minimum(Step(0.0, 0.0, -1.0), Step(1.0, rise, 10.0**exponent))
+    assert_allclose(found, float(expected), rtol=0, atol=1e-14)
+
+
+@pytest.mark.identity
+@given(n=st.integers(1, 8), seed=st.integers(0, 10_000), length=st.sampled_from([1e-3, 1.0, 1e3]))
+def test_the_curvature_along_a_direction_does_not_depend_on_its_length_or_the_distance(n, seed, length):
+    f, _ = quadratic(n, condition=10.0, seed=seed)
+    rng = np.random.default_rng(seed)
+    w, p = rng.normal(size=n), length * rng.normal(size=n)
+    Hp = f(p)[1] - f(np.zeros(n))[1]
+    for distance in (1e-5, 1e-2):
+        assert_allclose(curvature(Objective(f), w, p, -f(w)[1], distance), p @ Hp, rtol=1e-8)
 
 
 @given(n=st.integers(1, 8), seed=st.integers(0, 10_000), length=st.sampled_from([1e-6, 0.01, 1.0, 100.0, 1e6]))
