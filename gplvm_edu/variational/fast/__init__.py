@@ -11,8 +11,8 @@ variational` and `... prediction` measure them, the latter with the making of th
 
 `rbf_expectations` has the features and the products, `kernel_expectations` the statistics of each kernel (those of a
 Linear kernel are no faster than the plain ones, 0.7 to 1.3 times as fast for M = 10, 0.3 to 0.5 times for M = 50: they
-are here because they take groups and rows), `statistics` chooses between them, `bound` is the objective, `rows` what is asked about new rows. The
-estimator uses these.
+are here because they take groups and rows), `statistics` chooses between them, `bound` is the objective, `rows` what is
+asked about new rows. The estimator uses these.
 """
 
 from .bound import OutputGroup, Outputs, bound_and_gradients, data_gradients, evaluate_bound, group_outputs
