@@ -126,7 +126,7 @@ def factorise(L, psi: PsiStatistics, Y, beta) -> Factors:
     M = len(L)
     A = beta * solve_lower(L, solve_lower(L, psi.Psi2).T)  # (12.21)  (M, M)
     A = 0.5 * (A + A.T)  # symmetric to the last digit
-    L_B, _ = cholesky_with_jitter(np.eye(M) + A)  # (12.21)  eigenvalues >= 1: it needs no jitter
+    L_B, _ = cholesky_with_jitter(np.eye(M) + A)  # (12.21)  eigenvalues >= 1: no jitter
     R = solve_lower(L_B, solve_lower(L, np.eye(M)))  # (12.21)  (M, M)
     C = beta * R @ (psi.Psi1.T @ Y)  # (12.21)  (M, D)
     return Factors(L, A, L_B, R, C, float(beta))

@@ -108,7 +108,7 @@ def frozen_bound(map_, terms, latent_mean, latent_variance) -> tuple[float, np.n
     mu, S, Z = latent_mean, latent_variance, map_.inducing_inputs
     value = expected_log_likelihood(terms, point_statistics(map_, mu, S))
     one_row = mu[None], None if S is None else S[None]  # (1, q) each
-    coefficients = np.full(1, terms.of_psi0), terms.of_psi1[None], terms.of_Psi2  # (1,), (1, M), (M, M)
+    coefficients = np.full(1, terms.of_psi0), terms.of_psi1[None], terms.of_Psi2  # of one row
     d = psi_gradients(map_.kernel, *one_row, Z, *coefficients)
     d_mu, d_S = d.latent_mean[0], d.latent_variance[0]  # (q,) each
     if S is None:

@@ -92,7 +92,8 @@ def seen_parts(maps, y) -> list:
 def row_terms(maps, y) -> LinearTerms:
     """`linear_terms` of a row with gaps: those of each group, by what was seen of it, added up, (13.10)."""
     parts = [linear_terms(map_, seen) for map_, seen in seen_parts(maps, y)]
-    return LinearTerms(*(sum(term) for term in zip(*parts, strict=True)))
+    constant, of_psi0, of_psi1, of_Psi2 = (np.sum(term, axis=0) for term in zip(*parts, strict=True))
+    return LinearTerms(constant, of_psi0, of_psi1, of_Psi2)
 
 
 def frozen_row_bound(maps, y, latent_mean, latent_variance) -> tuple[float, np.ndarray, np.ndarray]:

@@ -106,8 +106,8 @@ def data_gradients(Y, parameters, evaluation) -> Gradients:
     d = output_gradients(Y, psi, factors)
     d_psi0 = np.full(len(mu), d.psi0)  # (N,)
     d_mu, d_S, d_Z, d_kernel = psi_gradients(kernel, mu, S, Z, d_psi0, d.Psi1, d.Psi2)
-    d_K = d.K + share * np.mean(np.diag(d.K)) * np.eye(len(Z))  # jitter: a share of K's mean diagonal
-    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # Z on both sides; theta: all parameters
+    d_K = d.K + share * np.mean(np.diag(d.K)) * np.eye(len(Z))  # jitter: a share of mean(diag K)
+    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # K = k(Z, Z); theta: parameters of k
     return Gradients(d_mu, d_S, d_Z + d_Z1 + d_Z2, d_kernel + d_theta, -d.beta / noise**2)
 
 

@@ -296,7 +296,7 @@ def psi_gradients(kernel, latent_mean, latent_variance, inducing_inputs, d_psi0,
         at = mu, S, Z, shape.variance, np.broadcast_to(shape.inverse_width, Z.shape[1])
         d_Psi1, d_b = add_bias_gradients(d_psi0, d_Psi1, d_Psi2, rbf_psi1(*at), b)
         both = zip(rbf_psi1_gradients(d_Psi1, *at), rbf_psi2_gradients(d_Psi2, *at), strict=True)
-        d_mu, d_S, d_Z, d_theta, d_alpha = (through_Psi1 + through_Psi2 for through_Psi1, through_Psi2 in both)
+        d_mu, d_S, d_Z, d_theta, d_alpha = (by_Psi1 + by_Psi2 for by_Psi1, by_Psi2 in both)
         d_theta = np.sum(d_psi0) + d_theta  # psi0 is theta itself
         d_kernel = np.append(d_theta, per_dimension(d_alpha, shape.inverse_width))
     return PsiGradients(d_mu, d_S, d_Z, np.append(d_kernel, [d_b] * len(biases)))

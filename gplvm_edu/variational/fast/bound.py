@@ -155,5 +155,5 @@ def data_gradients(outputs, parameters, evaluation) -> Gradients:
         d_beta -= 0.5 * np.sum(beta_B * (own.Psi2 @ beta_B))  # (12.25)
     d_K.flat[:: len(Z) + 1] += evaluation.jitter * np.trace(d_K) / len(Z)  # the jitter is a share of K's mean diagonal
     d_mu, d_S, d_Z, d_kernel = psi.pull_back(d_psi0, d_Psi1, d_pairs)
-    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # K has Z on both sides; theta: all its parameters
+    d_Z1, d_Z2, d_theta = kernel.parameter_gradients(d_K, Z)  # K = k(Z, Z); theta: parameters of k
     return Gradients(d_mu, d_S, d_Z + d_Z1 + d_Z2, d_kernel + d_theta, -float(d_beta) / noise**2)
