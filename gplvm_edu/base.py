@@ -5,7 +5,6 @@ the questions that any fitted map can be asked.
 """
 
 import inspect
-import warnings
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
@@ -200,11 +199,10 @@ class IterativeFit(SuitedThreads):
                 if len(history) > 1
                 else "it made no step, and is where it started"
             )
-            warnings.warn(
+            checks.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it had converged: {last}. "
                 "Raise max_iter, or tol if this is near enough.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

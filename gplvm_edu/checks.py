@@ -3,7 +3,10 @@
 Every function returns its argument, converted, or raises a ValueError that says what was wrong and what to do.
 """
 
+import inspect
+import warnings
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 from scipy import linalg
@@ -11,6 +14,26 @@ from scipy import linalg
 ROUNDING = 1e-10  # relative to the largest eigenvalue (or the trace): below it a negative eigenvalue is rounding
 Seed = int | np.random.RandomState | np.random.Generator | None  # what `random_state` may be
 KERNEL_METHODS = ("diag", "gradients", "theta")
+
+
+PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message, category=UserWarning) -> None:
+    """A warning that points to the line outside this package that called it, however many of our functions lie between.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("so few points")
+    >>> str(caught[0].message), caught[0].filename.endswith("checks.py")
+    ('so few points', False)
+    """
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 # ---------------------------------------------------------------------------------------------- numbers and choices

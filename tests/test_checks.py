@@ -1,6 +1,7 @@
 """The border of the package: what is right passes through, what is wrong is named with its value and a way out."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gplvm_edu import checks
+from gplvm_edu import GPLVM, TSNE, Isomap, checks
 from gplvm_edu.kernels import RBF, White
 
 seeds = st.integers(0, 2**32 - 1)
@@ -303,3 +304,20 @@ def test_distances_are_not_negative_and_zero_on_the_diagonal():
         D + np.eye(6),
     )
     refused("similarities", checks.distances, np.abs((S + S.T) / 2))
+
+
+@pytest.mark.parametrize(
+    "warns",
+    [
+        lambda Y: GPLVM(max_iter=1).fit(Y),
+        lambda Y: GPLVM(max_iter=1).fit_transform(Y),
+        lambda Y: TSNE(perplexity=2.0, max_iter=1).fit(np.repeat(Y[:5], 8, axis=0)),
+        lambda Y: Isomap(n_neighbors=2, disconnected="bridge").fit(np.vstack([Y, Y + 1000.0])),
+    ],
+)
+def test_a_warning_points_to_the_line_of_the_caller(warns):
+    """Between a method and the check that warns lie decorators and loops of ours, which a reader has not written."""
+    with pytest.warns(UserWarning, match="converged|copies|pieces") as caught:
+        warns(np.random.default_rng(0).standard_normal((30, 4)))
+    package = str(Path(checks.__file__).parent)
+    assert [warning.filename for warning in caught if warning.filename.startswith(package)] == []

@@ -1,7 +1,6 @@
 """Handwritten digits, USPS and MNIST: from a local folder, else from OpenML, checked on arrival."""
 
 import importlib.util
-import warnings
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
@@ -73,7 +72,7 @@ def load_usps(split=None) -> Dataset:
         try:
             check_usps_fingerprints("images", images)
         except DataCorruptError as problem:
-            warnings.warn(f"USPS from OpenML: {problem}. Shape, range and labels are right.", stacklevel=2)
+            checks.warn(f"USPS from OpenML: {problem}. Shape, range and labels are right.")
     return join_digits([np.asarray(A, dtype=np.float64) for A in images], labels, split, (16, 16))
 
 

@@ -1,6 +1,5 @@
 """Isomap, MetricMDS, SammonMapping and NonMetricMDS as scikit-learn estimators: thin layers over the functions."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Self
 
@@ -141,7 +140,7 @@ class Isomap(_ProximityMap):
         )
         if self.disconnected == "error":
             raise ValueError(found)
-        warnings.warn(found + " For now every two pieces are bridged by their shortest link.", stacklevel=3)
+        checks.warn(found + " For now every two pieces are bridged by their shortest link.")
         return bridge_components(graph, distances)
 
     def transform(self, Y) -> np.ndarray:

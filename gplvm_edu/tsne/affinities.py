@@ -1,9 +1,9 @@
 """Who is whose neighbour: affinities of data points, each with as many effective neighbours as the perplexity says."""
 
-import warnings
-
 import numpy as np
 from scipy.spatial.distance import cdist
+
+from .. import checks
 
 BLOCK = 128  # rows at a time: what they need stays in the processor's cache
 WIDEST = 30.0  # ln b is sought between -30 and 30, in units of a row's mean squared distance
@@ -140,11 +140,10 @@ def conditional_affinities(D2, perplexity) -> tuple[np.ndarray, np.ndarray]:
     b, reached = (np.concatenate(part) for part in zip(*found, strict=True))
     copied = ~reached & (D.min(axis=1) == 0)
     if copied.any():
-        warnings.warn(
+        checks.warn(
             f"{np.count_nonzero(copied)} of {N} points have more exact copies than perplexity={perplexity:g}: these "
             "count the same, all others nothing, and no width changes that. Remove duplicated rows, or raise the "
-            'perplexity (chapter 11, "Break it").',
-            stacklevel=2,
+            'perplexity (chapter 11, "Break it").'
         )
     P = np.zeros((N, N))
     P[others] = row_entropy(D - D.min(axis=1, keepdims=True), b)[0].ravel()

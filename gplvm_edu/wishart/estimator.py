@@ -1,6 +1,5 @@
 """ProbabilisticKernelPCA as a scikit-learn estimator: a thin layer over the functions beside it."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Self
 
@@ -190,7 +189,7 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         )
         _check_definite(S, K, self.metric)
         if self.metric == "squared_distance" and checks.is_metric(Y):
-            warnings.warn(MAY_BE_PLAIN.format(N=N), stacklevel=4)
+            checks.warn(MAY_BE_PLAIN.format(N=N))
         self._fit_rows, self._fit_kernel = rows, K
         return S
 
