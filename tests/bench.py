@@ -10,6 +10,7 @@ has, from which the course's functions choose for themselves.
 """
 
 import sys
+from itertools import count
 
 import numpy as np
 from scipy import linalg, optimize
@@ -263,6 +264,12 @@ def ppca_cases(rng):
 
 
 GROUPS = (linalg_cases, metrics_cases, optimise_cases, ppca_cases)
+
+
+def in_turn(theirs, ours):
+    """Median of time(theirs) / time(ours), one after the other, at places that move."""
+    moves = count()
+    return time_ratio(lambda: theirs(1e-9 * next(moves)), lambda: ours(1e-9 * next(moves)), 8.0)
 
 
 def main(words):

@@ -9,10 +9,10 @@ in time on the wall, with what the environment has (ours then chooses for itself
 """
 
 import sys
-from itertools import count
 from statistics import median
 from time import perf_counter, process_time
 
+from bench import in_turn
 from scipy.linalg import lapack
 
 from gplvm_edu.datasets import simulate_oil_flow
@@ -21,7 +21,6 @@ from gplvm_edu.kernels import common_start
 from gplvm_edu.linalg import centre
 from gplvm_edu.starts import initial_positions
 from gplvm_edu.threads import as_many_as_before, one_thread
-from gplvm_edu.timing import time_ratio
 
 TARGETS = {100: 4.0, 1000: 1.6}
 
@@ -101,12 +100,6 @@ def memory_in_matrices(N=1000):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / (8 * N * N)
-
-
-def in_turn(theirs, ours):
-    """Median of time(theirs) / time(ours), one after the other, at places that move."""
-    moves = count()
-    return time_ratio(lambda: theirs(1e-9 * next(moves)), lambda: ours(1e-9 * next(moves)), 8.0)
 
 
 def main(peers):

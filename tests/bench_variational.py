@@ -16,17 +16,16 @@ architecture as "Prescott"); OPENBLAS_CORETYPE=SkylakeX, or whatever fits, cures
 
 import sys
 import tracemalloc
-from itertools import count
 from statistics import median
 from time import perf_counter, process_time
 
 import numpy as np
+from bench import in_turn
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.linalg import centre
 from gplvm_edu.papers.variational import common_start
 from gplvm_edu.threads import as_many_as_before, one_thread
-from gplvm_edu.timing import time_ratio
 from gplvm_edu.variational.fast import bound_and_gradients, group_outputs
 
 TARGET, Q, M = 10.0, 10, 50
@@ -124,12 +123,6 @@ def peak_memory(N=20_000):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
-
-
-def in_turn(theirs, ours):
-    """Median of time(theirs) / time(ours), one after the other, at places that move."""
-    moves = count()
-    return time_ratio(lambda: theirs(1e-9 * next(moves)), lambda: ours(1e-9 * next(moves)), 8.0)
 
 
 def main(peers):
