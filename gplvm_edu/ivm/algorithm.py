@@ -108,7 +108,7 @@ def outer_step(Y, X, model, options) -> SparseState:
     ((3, 2), 2)
     """
     X = X.copy()
-    first = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # line 3 of the algorithm
+    first = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 1
     I = first.active
     X[I], kernel, n_evaluations = optimise_active_set(
         model.active_sites(Y, first),
@@ -120,7 +120,7 @@ def outer_step(Y, X, model, options) -> SparseState:
         options.n_steps,
     )
     model = model.with_kernel(kernel)
-    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # select again: all have moved
+    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 3: all have moved
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)
     if len(rest):

@@ -76,7 +76,7 @@ class Step(NamedTuple):
 
 
 def wolfe_search(evaluate, here, p, t, n_trials=20) -> Iterate:
-    """The first trial along p that meets both conditions; after `n_trials` the lowest found, which may be `here`."""
+    """The first trial along p that meets both conditions; else the lowest that met (5.27), or `here`."""
     start = low = Step(0.0, here.value, float(p @ here.gradient))
     high, lowest = Step(inf, inf, inf), here  # a minimum lies between the steps low and high
     for _ in range(n_trials if start.slope < 0 else 0):
