@@ -101,7 +101,7 @@ check-models: $(TEST_READY)
 
 check-notebooks: $(TEST_READY)
 	$(PY) -m pytest $(PARALLEL) -m "not browser and not slow and not real" book tests/test_book.py \
-	  tests/test_store_outputs.py tests/test_binder.py $(PYTEST)
+	  tests/test_store_outputs.py tests/test_strips.py tests/test_binder.py $(PYTEST)
 
 check-browser: browser
 	GPLVM_EDU_REQUIRE_BROWSER=1 $(PY) -m pytest $(PARALLEL) -m "browser and not slow and not real" tests $(PYTEST)

@@ -39,7 +39,17 @@ BOOK = ROOT / "book"
 # Files that last, the longest first: with the real data, with a browser, then the rest.
 LONGEST = (
     *("test_prediction", "test_ivm", "test_variational", "test_noise", "test_gplvm", "test_tsne", "test_gtm"),
-    *("test_binder", "test_browser", "test_book", "test_explorers", "test_estimators", "test_explore_gplvm"),
+    *(
+        "test_binder",
+        "test_browser",
+        "test_pages",
+        "test_strips",
+        "test_book",
+        "test_explorers",
+        "test_estimators",
+        "test_explore_gplvm",
+    ),
+    "test_living",
     *("13_prediction", "12_variational", "11_tsne", "04_wishart", "07_ivm", "08_noise", "01_ppca", "06_proximity"),
     *("test_unify", "test_kernels", "test_wishart", "test_proximity", "test_gtm_variants", "test_ppca", "test_types"),
 )
@@ -87,13 +97,14 @@ def open_explorer(lab):
     numbers = count()
 
     @contextmanager
-    def opened(*cells):
-        texts = ["from gplvm_widgets import *", *cells]
+    def opened(*cells, **size):
+        names = sorted(set(re.findall(r"explore_\w+|latent_\w+", " ".join(cells))))
+        texts = [f"from gplvm_widgets import {', '.join(names)}", *cells]
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in texts])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
         name = f"explorer_{next(numbers)}.ipynb"
         nbformat.write(notebook, lab.root / name)
-        with lab.open(name, folder="") as page:
+        with lab.open(name, folder="", **size) as page:
             page.run_all()
             page.show(".gplvm-explorer")
             yield page

@@ -13,9 +13,11 @@ Run as a script (``make test`` does) this file looks for a browser, and fetches 
 is none.
 """
 
+import contextlib
 import functools
 import hashlib
 import http.server
+import io
 import json
 import os
 import re
@@ -157,7 +159,18 @@ ERRORS = (
 )
 KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
 BAR = ".gplvm-explorer .progress-bar"
-IMG = "img.gplvm-picture, .gplvm-picture img"
+SCENE = """(nth) => {
+  const scene = [...document.querySelectorAll('.gplvm-scene')][nth]?.scene;
+  if (!scene || !scene.views.size) return null;
+  const list = v => ArrayBuffer.isView(v) ? [...v] : v;
+  const plain = mark => Object.fromEntries(Object.entries(mark).map(([k, v]) => [k, list(v)]));
+  const panels = [...scene.views.values()].map(view => ({...view.panel, marks: view.panel.marks.map(plain)}));
+  return JSON.stringify({says: scene.says.textContent, panels}, (_, v) => Number.isNaN(v) ? 'gap' : v); }"""
+PIXEL = """([panel, x, y, nth]) => {
+  const view = document.querySelectorAll('.gplvm-scene')[nth ?? 0].scene.views.get(panel);
+  view.canvas.scrollIntoView({block: 'nearest'});
+  const box = view.canvas.getBoundingClientRect();
+  return [box.left + view.X(x), box.top + view.Y(y)]; }"""
 PICTURE = r"""async (selector) => {
   const img = [...document.querySelectorAll(selector)].find(e => e.naturalWidth > 0);
   if (!img) return null;
@@ -182,9 +195,18 @@ STATE = """() => {
   const controls = [...document.querySelectorAll('[class*=gplvm-control-]')].map(e =>
     e.className.match(/gplvm-control-([^ ]+)/)[1] + '=' + (e.querySelector('.mod-active, .widget-readout')?.innerText ??
     e.querySelector('select')?.selectedOptions[0]?.text ?? e.querySelector('input')?.value));
-  const errors = [...document.querySelectorAll('.gplvm-error')].map(e => e.innerText.slice(0, 200));
+  const errors = [...document.querySelectorAll('.gplvm-problem')].map(e => e.innerText.slice(0, 200));
   const kernel = document.querySelector('#jp-main-statusbar')?.innerText;
   return JSON.stringify({controls, errors, kernel, focus: document.activeElement?.className}); }"""
+IN_KERNEL = """async (code) => {
+  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  const future = kernel.requestExecute({code, store_history: false});
+  let text = '';
+  future.onIOPub = message => {
+    if (message.header.msg_type == 'stream') text += message.content.text;
+    if (message.header.msg_type == 'error') text += message.content.ename + ': ' + message.content.evalue; };
+  await future.done;
+  return text; }"""
 RERUN = (
     "async (start) => {"
     + CELLS
@@ -365,30 +387,73 @@ class NotebookPage:
         self.page.locator(".jp-RenderedMarkdown a", has_text=text).first.click()
 
     @in_browser_thread
-    def click_picture(self, across, down, selector=IMG):
-        """Click into the picture at fractions of its width and height, counted from the top left corner."""
-        img = self.page.locator(selector).first
-        img.scroll_into_view_if_needed()
-        box = img.bounding_box()
-        self.page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    def click_css(self, selector):
+        """Click the first element that the selector finds."""
+        self.page.locator(selector).first.click()
 
     @in_browser_thread
-    def picture(self, selector=IMG):
-        """Hash of the pixels that the picture shows now, or None when there is no picture."""
-        shown = self.page.evaluate(PICTURE, selector)
+    def is_disabled(self, button):
+        """Whether the widget button with this text can't be pressed now."""
+        return self.page.locator(".jupyter-widgets button", has_text=button).first.is_disabled()
+
+    @in_browser_thread
+    def click_picture(self, panel, x, y, nth=0):
+        """Click into a panel of the picture (of its view number `nth`) at data coordinates."""
+        self.page.mouse.click(*self.page.evaluate(PIXEL, [panel, x, y, nth]))
+
+    @in_browser_thread
+    def drag_picture(self, panel, *places):
+        """Drag through a panel of the picture from one place to the next, in data coordinates."""
+        for k, (x, y) in enumerate(places):
+            self.page.mouse.move(*self.page.evaluate(PIXEL, [panel, x, y]), steps=4 if k else 1)
+            if k == 0:
+                self.page.mouse.down()
+        self.page.mouse.up()
+
+    @in_browser_thread
+    def press_in_picture(self, panel, key, times=1):
+        """Press a key in a panel of the picture."""
+        for _ in range(times):
+            self.page.locator(f'.gplvm-panel[data-key="{panel}"] canvas.gplvm-canvas').first.press(key)
+
+    @in_browser_thread
+    def scene(self, nth=0):
+        """What the page draws now: {"says": ..., "panels": [...]} with lists of numbers; None when there is nothing."""
+        shown = self.page.evaluate(SCENE, nth)
+        return shown and json.loads(shown)
+
+    @in_browser_thread
+    def shown(self):
+        """The number of the scene that the page has shown last."""
+        return self.page.evaluate("() => document.querySelector('.gplvm-scene').shown")
+
+    @in_browser_thread
+    def box(self, selector):
+        """Where the first element that the selector finds stands: x, y, width, height."""
+        return self.page.locator(selector).first.bounding_box()
+
+    @in_browser_thread
+    def boxes(self, selector):
+        """Where all elements that the selector finds stand."""
+        return [found.bounding_box() for found in self.page.locator(selector).all()]
+
+    @in_browser_thread
+    def picture(self, selector=None):
+        """Hash of what the picture shows now (of the pixels where a selector names an image), or None."""
+        shown = self.page.evaluate(PICTURE, selector) if selector else self.page.evaluate(SCENE, 0)
         return shown and hashlib.sha256(shown.encode()).hexdigest()[:16]
 
-    def wait_for_new_picture(self, before, seconds=40, selector=IMG):
+    def wait_for_new_picture(self, before, seconds=40, selector=None):
         """Wait until the picture differs from ``before``, then until it rests; return its hash."""
         changed = lambda: self.picture(selector) not in (before, None)  # noqa: E731
         self.wait_until(changed, seconds, "the picture to change")
         return self.picture_at_rest(seconds, selector)
 
-    def wait_for_picture(self, wanted, seconds=40, selector=IMG):
+    def wait_for_picture(self, wanted, seconds=40, selector=None):
         """Wait until the picture is ``wanted`` again."""
         self.wait_until(lambda: self.picture(selector) == wanted, seconds, "the picture to come back")
 
-    def picture_at_rest(self, seconds=60, selector=IMG, quiet=0.5):
+    def picture_at_rest(self, seconds=60, selector=None, quiet=0.5):
         """Hash of the picture once it has not changed for ``quiet`` seconds (the kernel may still be at work)."""
         end, last, since = time.monotonic() + seconds, None, time.monotonic()
         while time.monotonic() < end:
@@ -413,18 +478,55 @@ class NotebookPage:
         shown = self.page.evaluate(STATE)
         return f"the page shows {shown}; its console says {self.complaints[-3:]}"
 
+    @in_browser_thread
+    def ask_kernel(self, code):
+        """What the kernel prints when it runs this code."""
+        return self.page.evaluate(IN_KERNEL, code).strip()
+
+    @in_browser_thread
+    def command(self, name):
+        """Run one of JupyterLab's own commands, such as "kernelmenu:interrupt"."""
+        self.page.evaluate("name => window.jupyterapp.commands.execute(name)", name)
+
+    @in_browser_thread
+    def command_with(self, name, arguments):
+        """Run one of JupyterLab's own commands with arguments."""
+        self.page.evaluate("([name, given]) => window.jupyterapp.commands.execute(name, given)", [name, arguments])
+
+    @in_browser_thread
+    def go(self, address):
+        """Leave for another address."""
+        self.page.goto(address)
+
+    @in_browser_thread
+    def open_again(self):
+        """Come back to the notebook, whose kernel is alive."""
+        address = f"http://127.0.0.1:{self.lab.port}/lab/tree/{self.path}?token={self.lab.token}"
+        self.page.goto(address, wait_until="domcontentloaded")
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+        self.page.wait_for_function(KERNEL_IDLE)
+
+    @in_browser_thread
+    def reload(self):
+        """Save, load the page again, its kernel alive, and wait for the explorer."""
+        self.command("docmanager:save")
+        self.page.wait_for_timeout(1000)
+        self.open_again()
+        self.page.wait_for_selector(".gplvm-scene canvas", timeout=60_000)
+
     def run_shown_code(self, seconds=30):
         """Click "Show the code", and run what appears: the names that it defines."""
         self.click("Show the code")
         self.wait_until(lambda: self.text(".gplvm-code"), seconds, "the code to appear")
         names = {}
-        exec(self.text(".gplvm-code"), names)
-        return names
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(self.text(".gplvm-code"), names)
+        return {**names, "printed": printed.getvalue()}
 
     @in_browser_thread
     def error_box(self):
         """What the explorer's error display says: '' when it is empty or hidden."""
-        boxes = self.page.locator(".gplvm-error").all()
+        boxes = self.page.locator(".gplvm-problem").all()
         return " ".join(box.inner_text() for box in boxes if box.is_visible()).strip()
 
     @in_browser_thread

@@ -4,12 +4,13 @@ A chapter's own test needs three lines; see the module ``lab`` for what a page c
 """
 
 import os
-import re
 import time
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
+from gplvm_widgets.ppca import panel_ppca
 
 pytestmark = pytest.mark.browser
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -79,7 +80,7 @@ def test_front_page_runs_in_jupyterlab_and_leads_to_chapter_one(lab, screenshots
     with lab.open("index.ipynb") as page:
         page.run_all()
         page.screenshot(screenshots / "lab_index.png")
-        assert page.count("#gplvm-latent-front-page") == 1
+        assert page.count("#gplvm-living-front-page") == 1
         page.follow_link("Probabilistic PCA")
         page.wait_until(
             lambda: "01_ppca.ipynb" in page.text(".lm-DockPanel-tabBar .lm-mod-current"), 30, "chapter 1 to open"
@@ -147,63 +148,167 @@ def test_rotation_size_and_model_each_redraw(chapter):
 
 def test_click_into_the_picture_chooses_another_point(chapter):
     start, point = chapter.picture_at_rest(), chapter.control("point").value()
-    chapter.click_picture(0.16, 0.62)  # the embedding is the panel at the lower left
+    chapter.click_picture("embedding", -1.0, -0.6)
     there = chapter.wait_for_new_picture(start)
-    assert chapter.control("point").value() != point
-    chapter.click_picture(0.30, 0.80)
+    chosen = int(chapter.control("point").value())
+    drawn = next(panel for panel in chapter.scene()["panels"] if panel["key"] == "embedding")["marks"][0]
+    distance = np.hypot(np.array(drawn["x"]) + 1.0, np.array(drawn["y"]) + 0.6)
+    assert distance[chosen] < distance.min() + 0.02 and chosen != int(point)  # a pixel is 0.02 wide
+    chapter.press_in_picture("embedding", "ArrowRight")
     assert chapter.wait_for_new_picture(there) not in (start, there)
+    assert int(chapter.control("point").value()) == chosen + 1
     chapter.control("point").type(point)
     chapter.wait_for_picture(start)
     assert chapter.error_box() == ""
 
 
-def test_show_the_code_shows_code_that_runs(chapter):
+def test_the_page_draws_what_the_kernel_computes(chapter):
+    kernel = panel_ppca()
+    page = chapter.scene()
+    assert page["says"] == kernel.says and [p["key"] for p in page["panels"]] == [p.key for p in kernel.panels]
+    for shown, panel in zip(page["panels"], kernel.panels, strict=True):
+        for mark, there in zip(panel.marks, shown["marks"], strict=True):
+            for name in ("x", "y", "height"):
+                if getattr(mark, name, None) is not None:
+                    here = [np.nan if v == "gap" else v for v in there[name]]
+                    assert np.allclose(here, getattr(mark, name).astype(np.float32), equal_nan=True), (
+                        panel.key,
+                        mark.key,
+                    )
+
+
+def test_show_the_code_shows_code_that_prints_the_sentence_and_copies(chapter):
     assert chapter.text(".gplvm-code") == ""
     names = chapter.run_shown_code()
-    assert names["latent"].shape == (400, 2)
+    assert names["latent"].shape == (400, 2) and chapter.text(".gplvm-says") in names["printed"]
+    chapter.click_css(".gplvm-copy")
+    chapter.wait_until(lambda: chapter.text(".gplvm-copy") == "Copied", 5, "the copy")
     chapter.click("Show the code")
     chapter.wait_until(lambda: not chapter.text(".gplvm-code"), 30, "the code to go")
 
 
-def test_run_advances_and_stop_stops_between_two_steps(chapter):
-    chapter.click("Show the code")  # the code says what the kernel has drawn; moving a control later would end the run
-    chapter.control("data").choose("digits")  # with q = 8 this run is long enough to be caught half-way
-    chapter.slider("q").press("ArrowRight", times=6)
-    chapter.wait_until(lambda: re.search(r"load_digits\(\)[^$]*q = 8", chapter.text(".gplvm-code")), 60, "q = 8")
+def test_run_paints_at_least_twenty_states_and_the_slider_goes_back(chapter):
+    closed_form, first = chapter.picture_at_rest(), chapter.shown()
+    chapter.click("Run")
+    chapter.wait_until(lambda: chapter.progress() == 1.0, 60, "the end of the run")
+    end = chapter.picture_at_rest()
+    assert chapter.shown() - first >= 20 and end != closed_form
+    chapter.control("iterate").press("Home")
+    chapter.wait_for_new_picture(end)
+    code = chapter.run_shown_code()
+    assert chapter.text(".gplvm-says") in code["printed"]
     chapter.click("Show the code")
-    closed_form = chapter.picture_at_rest()
-    chapter.run_then_stop()
-    stopped, share = chapter.picture_at_rest(), chapter.progress()
-    assert stopped != closed_form and 0 < share < 1
-    time.sleep(1.0)
-    assert chapter.picture() == stopped and chapter.progress() == share
-    chapter.click("Run")  # from the start again, and further this time
-    chapter.wait_until(lambda: chapter.progress() > share, 60, "the run to get further")
-    assert chapter.wait_for_new_picture(stopped, seconds=90) != closed_form
+    chapter.control("q").press("ArrowRight")
+    chapter.wait_until(lambda: chapter.progress() == 0.0, 20, "the bar to be reset")
     assert chapter.error_box() == ""
-    chapter.end_run()
 
 
-def test_question_sets_the_scene_and_reveal_answers(chapter):
+def test_question_waits_for_a_choice_and_reveal_answers_once(chapter):
     chapter.click("Question 1")
-    chapter.wait_until(lambda: "Predict first" in chapter.text(".gplvm-question"), 30, "the question")
+    chapter.wait_until(lambda: "ten times larger" in chapter.text(".gplvm-question"), 30, "the question")
     asked = chapter.picture_at_rest()
-    question = chapter.text(".gplvm-question")
+    assert chapter.is_disabled("Reveal")
+    chapter.click_css(".gplvm-choices label:has-text('it shrinks')")
+    chapter.wait_until(lambda: not chapter.is_disabled("Reveal"), 20, "the choice to count")
     chapter.click("Reveal")
-    chapter.wait_for_new_picture(asked)
-    assert len(chapter.text(".gplvm-question")) > len(question)
+    after = chapter.wait_for_new_picture(asked)
+    assert chapter.text(".gplvm-question").count("Right.") == 1
+    chapter.click("before")
+    chapter.wait_for_picture(asked)
+    chapter.click("after")
+    chapter.wait_for_picture(after)
 
 
-def test_mistake_is_explained_inside_the_explorer(chapter):
-    start = chapter.picture_at_rest()
-    chapter.slider("q").press("ArrowRight", times=2)
-    chapter.wait_for_new_picture(start)
-    chapter.control("data").choose("3-D cloud")
-    chapter.wait_until(lambda: "smaller q" in chapter.error_box(), 90, "the explanation")
-    chapter.slider("q").press("ArrowLeft", times=2)
-    chapter.control("data").choose("oil flow")
-    chapter.wait_for_picture(start)
-    assert chapter.error_box() == ""
+@pytest.mark.parametrize("width, height, dark", [(1280, 900, False), (1280, 900, True), (820, 1180, False)])
+def test_question_picture_and_controls_fit_the_window(lab, open_explorer, screenshots, width, height, dark):
+    with open_explorer("explore_ppca()", width=width, height=height) as page:
+        if dark:
+            page.command_with("apputils:change-theme", {"theme": "JupyterLab Dark"})
+        page.click("Question 1")
+        page.wait_until(lambda: "ten times" in page.text(".gplvm-question"), 30, "the question")
+        page.picture_at_rest()
+        box, panels = page.box(".gplvm-explorer"), page.boxes(".gplvm-panel")
+        page.screenshot(screenshots / f"explorer_{width}{'_dark' if dark else ''}.png")
+        assert min(panel["width"] for panel in panels) > 230
+        if width == 1280:
+            assert box["height"] <= 778 and len({round(panel["x"]) for panel in panels}) == 2
+        else:
+            assert len({round(panel["x"]) for panel in panels}) == 1  # one column
+
+
+# ---------------------------------------------------------------------- the life of a run
+SLOW = "import gplvm_widgets.explorer as base; base.FRAME_SECONDS, base.SHOWN_STATES = 0.2, 1000"  # a run of 40 s
+STEPS = "print(len(e.kept), e.task is None)"
+
+
+def running(page, name="e"):
+    """How many states the explorer has reached, and whether its run has ended."""
+    kept, ended = page.ask_kernel(STEPS.replace("e.", f"{name}.")).split()
+    return int(kept), ended == "True"
+
+
+def start(page):
+    page.click("Run")
+    page.wait_until(lambda: running(page)[0] > 3, 30, "the run to begin")
+
+
+def ended(page, name="e", seconds=8):
+    page.wait_until(lambda: running(page, name)[1], seconds, "the run to end")
+    return running(page, name)[0] < 201
+
+
+@pytest.fixture(scope="module")
+def alive(open_explorer):
+    with open_explorer(SLOW, "e = explore_ppca()\ne", "e", "1 + 1") as page:
+        yield page
+
+
+def test_a_second_view_shows_the_same_and_hears_every_click(alive):
+    for k, x in enumerate([-2.0, -1.0, 0.5, 1.5]):
+        point = alive.ask_kernel("print(e.settings['point'])")
+        alive.click_picture("embedding", x, 0.3 * k - 0.5, nth=1)
+        alive.wait_until(lambda before=point: alive.ask_kernel("print(e.settings['point'])") != before, 10, "the click")
+    alive.wait_until(lambda: alive.scene(0) == alive.scene(1), 10, "both views to agree")
+
+
+def test_interrupt_interrupts_and_says_so(alive):
+    start(alive)
+    alive.command("notebook:interrupt-kernel")
+    assert ended(alive)
+    alive.wait_until(lambda: "Interrupted" in alive.text(".gplvm-explorer"), 10, "the note")
+
+
+def test_a_page_loaded_again_finds_its_explorer_and_every_click_counts(alive):
+    alive.ask_kernel("e.set(rotate=0)")  # the closed form, not a state of the run before
+    shown = alive.scene()
+    alive.reload()
+    alive.wait_until(lambda: (alive.scene() or {}).get("says") == shown["says"], 30, "the picture")
+    for x in (-2.0, -1.0, 0.5):
+        point = alive.ask_kernel("print(e.settings['point'])")
+        alive.click_picture("embedding", x, -0.5)
+        alive.wait_until(lambda before=point: alive.ask_kernel("print(e.settings['point'])") != before, 10, "the click")
+
+
+def test_a_run_ends_when_its_page_is_loaded_again_and_looks_elsewhere(alive):
+    start(alive)
+    alive.go("about:blank")
+    time.sleep(12.5)
+    alive.open_again()
+    assert ended(alive)
+
+
+def test_a_run_ends_when_its_cell_is_run_again(alive):
+    start(alive)
+    alive.ask_kernel("former = e")
+    alive.rerun("e = explore_ppca()")
+    assert ended(alive, "former", seconds=3)
+    alive.wait_until(lambda: alive.ask_kernel("print(former.comm is None)") == "True", 5, "its models to be closed")
+
+
+def test_a_run_ends_when_the_outputs_are_cleared(alive):
+    start(alive)
+    alive.command("notebook:clear-all-cell-outputs")
+    assert ended(alive)
 
 
 def test_screenshot_of_the_live_chapter_for_the_readme(chapter, screenshots):

@@ -1,179 +1,157 @@
 """The common base of the explorers, through its traits and without a browser."""
 
 import asyncio
+import contextlib
+import gc
+import io
+import signal
 import warnings
 
 import ipywidgets as W
 import numpy as np
 import pytest
-from gplvm_widgets.explorer import Explorer, Question, render_png
+from comm import get_comm_manager
+from gplvm_widgets import explorer as base
+from gplvm_widgets.controls import slider
+from gplvm_widgets.explorer import Explorer, Question
+from gplvm_widgets.scene import Axis, Cursor, Lines, Panel, SceneOf
 from gplvm_widgets.source import show_source, source_without_docstring
 from sklearn.exceptions import ConvergenceWarning
 
-from gplvm_edu.plotting import new_figure
-
 pytestmark = pytest.mark.widget
+COMPUTED = []
+
+
+def line(level, n, state):
+    """A line that breaks at level 9."""
+    COMPUTED.append("line")
+    if level == 9:
+        raise ValueError("Level 9 is <out> of reach. Choose a lower one.")
+    if level == 8:
+        raise ZeroDivisionError("by nothing")
+    place = np.arange(n)
+    return Panel([Lines("line", place, level * place + (state or 0))], y=Axis(limits=(-50, 60)), listens="click")
+
+
+def place(x):
+    """A cross that a drag moves."""
+    COMPUTED.append("place")
+    return Panel([Cursor("cross", x, 0.0)], x=Axis(limits=(-10, 10)), listens="drag")
+
+
+OPENING = dict(level=1, n=5, x=0.0)
+panel_toy = SceneOf(line, place, defaults=OPENING, says=lambda level, state: f"level {level}, state {state}")
 
 
 class Toy(Explorer):
-    """One slider, one line, a run of five steps, a panel that breaks at level 9."""
+    """Two panels, a run of fifty steps, and one question."""
 
     title = "Toy"
-    questions = (Question("What happens at 3?", {"level": 1}, {"level": 3}, "The line is steeper."),)
+    panels = panel_toy
+    questions = (
+        Question("Will it be < steeper at 3?", {**OPENING}, {"level": 3}, "It is steeper.", ("yes", "no"), 0),
+        Question("And after a run?", {**OPENING}, {"level": 2}, "It is higher.", ("yes", "no"), 0, run="both"),
+    )
     strip_notes = {"start": "A line has no start."}
-    drawn = 0
+    light = ("x",)
+    n_steps = 50
 
     def make_controls(self):
-        return {"kernel": {"level": W.IntSlider(1, 0, 9)}, "size": {"n": W.IntSlider(5, 2, 9)}}
+        return {
+            "kernel": {"level": slider(1, 0, 9, 1, "level")},
+            "size": {"n": slider(5, 2, 9, 1, "points")},
+            "more": {"x": slider(0.0, -9.0, 9.0, 0.5, "cross")},
+        }
 
-    def panel(self, settings, state):
-        if settings["level"] == 9:
-            raise ZeroDivisionError("level 9 is <out> of reach")
-        self.drawn += 1
-        figure, axes = new_figure(size=(3, 2))
-        axes.plot(np.arange(settings["n"]), settings["level"] * np.arange(settings["n"]) + (state or 0))
-        axes.set_gid("line")
-        return figure
-
-    def code(self, settings):
-        return f"level = {settings['level']}\nn = {settings['n']}\n"
+    def code(self, settings, state):
+        return f"print('level {settings['level']}, state {state}')\n"
 
     def iterates(self, settings):
-        for step in range(5):
-            yield (step + 1) / 5, float(step)
+        for step in range(self.n_steps):
+            yield step / 400, step  # it ends at an eighth of its greatest number of steps
 
-    def click(self, axes, x, y):
-        return {"level": round(y)} if axes.get_gid() == "line" else {}
+    def point(self, panel, x, y):
+        return {"level": round(y)} if panel == "line" else {"x": 0.5 * round(2 * x)}
+
+    def nudge(self, panel, right, up):
+        return {"x": self.settings["x"] + 0.5 * right} if panel == "place" else {}
+
+    def unused(self, settings):
+        return {"x": "the cross is off at level 0"} if settings["level"] == 0 else {}
+
+    def ranges(self, settings):
+        return {"n": {"max": 4 if settings["level"] == 5 else 9}}
 
 
 @pytest.fixture
 def toy(monkeypatch):
     monkeypatch.setattr(Explorer, "raise_errors", True)
-    return Toy()
+    made = Toy()
+    COMPUTED.clear()
+    return made
 
 
+def height(explorer):
+    return explorer.scene.mark("line", "line").y[-1]
+
+
+# ---------------------------------------------------------------------- settings and panels
 def test_a_control_that_moves_changes_the_picture_and_back_again(toy):
-    first = toy.picture.png
+    first = toy.view.panel_0
     toy.controls["level"].value = 4
-    second = toy.picture.png
+    assert height(toy) == 16 and toy.view.panel_0 != first
     toy.controls["level"].value = 1
-    assert first != second and toy.picture.png == first
-    assert first.startswith(b"\x89PNG")
+    assert height(toy) == 4 and toy.view.panel_0 == first
 
 
-def test_several_controls_are_set_with_one_redraw(toy):
-    before = toy.drawn
+def test_several_controls_are_set_at_once_and_only_their_panels_are_computed(toy):
     toy.set(level=3, n=7)
-    assert toy.drawn == before + 1 and toy.settings == {"level": 3, "n": 7}
+    assert COMPUTED == ["line"] and toy.settings == {"level": 3, "n": 7, "x": 0.0}
+    toy.set(x=2.0)
+    assert COMPUTED == ["line", "place"]
 
 
+@pytest.mark.bad_input
 def test_an_unknown_control_is_named(toy):
-    with pytest.raises(ValueError, match=r"no control named colour.*level, n"):
+    with pytest.raises(ValueError, match=r"no control named colour.*level, n, x"):
         toy.set(colour=3)
 
 
-def test_an_error_is_shown_to_the_reader_and_raised_in_tests(toy, monkeypatch):
-    with pytest.raises(ZeroDivisionError):
+def test_settings_have_four_digits_so_that_code_prints_what_is_computed_with(toy):
+    toy.controls["x"].step = 0.00001
+    toy.controls["x"].value = 1.23456
+    assert toy.settings["x"] == 1.235 and toy.scene.mark("place", "cross").x == 1.235
+
+
+@pytest.mark.bad_input
+def test_an_error_takes_the_place_of_the_picture_as_a_sentence_and_is_raised_in_tests(toy, monkeypatch):
+    with pytest.raises(ValueError, match="out"):
         toy.set(level=9)
     monkeypatch.setattr(Explorer, "raise_errors", False)
-    picture = toy.picture.png
     toy.set(n=4)
-    assert "level 9 is &lt;out&gt; of reach" in toy.error_box.value and "panel" in toy.error_box.value
-    assert toy.picture.png == picture
+    assert toy.problem == "Level 9 is <out> of reach. Choose a lower one."
+    toy.set(level=8)  # nobody foresaw this one: it is named
+    assert toy.problem == "This setting can't be shown (ZeroDivisionError: by nothing). Choose another."
     toy.set(level=2)
-    assert toy.error_box.value == "" and toy.picture.png != picture
+    assert toy.problem == "" and height(toy) == 6
 
 
-def test_run_goes_to_the_end_reports_progress_and_draws_the_last_state(toy):
-    async def go():
-        toy.run()
-        assert toy.run_button.disabled and not toy.stop_button.disabled
-        await toy.task
-
-    still = toy.picture.png
-    asyncio.run(go())
-    assert toy.progress.value == 1.0 and toy.state == 4.0 and toy.picture.png != still
-    assert toy.stop_button.disabled and not toy.run_button.disabled
+def test_a_control_without_effect_is_disabled_and_says_why(toy):
+    toy.set(level=0)
+    assert toy.controls["x"].disabled and not toy.controls["n"].disabled
+    assert "the cross is off at level 0" in toy.why_box.value and toy.controls["x"].tooltip
+    toy.set(level=1)
+    assert not toy.controls["x"].disabled and toy.why_box.value == ""
 
 
-def test_stop_ends_a_run_between_two_steps(toy):
-    async def go():
-        toy.run()
-        task = toy.task
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        toy.stop()
-        await asyncio.wait([task])
-
-    asyncio.run(go())
-    assert 0 < toy.progress.value < 1 and toy.task is None
-
-
-def test_moving_a_control_drops_a_stale_run(toy):
-    async def go():
-        toy.run()
-        task = toy.task
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        toy.set(level=2)
-        await asyncio.wait([task])
-
-    asyncio.run(go())
-    assert toy.state is None and toy.progress.value < 1
-
-
-def test_an_error_inside_a_run_is_shown(toy, monkeypatch):
-    monkeypatch.setattr(Explorer, "raise_errors", False)
-
-    def broken(settings):
-        yield 0.5, 1.0
-        raise FloatingPointError("the optimiser fell off")
-
-    toy.iterates = broken
-
-    async def go():
-        toy.run()
-        await toy.task
-
-    asyncio.run(go())
-    assert "the optimiser fell off" in toy.error_box.value and not toy.run_button.disabled
-
-
-def test_a_click_reaches_the_axes_in_data_coordinates(toy):
-    figure = toy.figure
-    place = figure.axes[0].transData.transform([2.0, 3.0]) / figure.bbox.size
-    toy.picture.pointer = [*place, 1]
-    assert toy.settings["level"] == 3 and toy.picture.answered == 1
-    toy.picture.pointer = [0.001, 0.001, 2]  # outside the axes: acknowledged, nothing changes
-    assert toy.settings["level"] == 3 and toy.picture.answered == 2
-
-
-def test_a_question_sets_the_scene_and_reveals_its_answer_on_demand(toy):
-    toy.question_buttons[0].click()
-    assert toy.settings["level"] == 1 and "What happens at 3?" in toy.question_box.value
-    assert "steeper" not in toy.question_box.value
-    toy.reveal_button.click()
-    assert toy.settings["level"] == 3 and "steeper" in toy.question_box.value
-
-
-def test_show_the_code_follows_the_controls(toy):
-    assert toy.code_box.layout.display == "none"
-    toy.code_button.value = True
-    assert "level = 1" in toy.code_box.value and toy.code_box.layout.display != "none"
+def test_what_the_data_do_not_have_is_not_offered(toy):
+    toy.set(n=9)
+    toy.set(level=5)
+    assert toy.controls["n"].max == 4 and toy.settings["n"] == 4 and height(toy) == 15
+    toy.set(level=5, n=9)
+    assert toy.settings["n"] == 4
     toy.set(level=4)
-    assert "level = 4" in toy.code_box.value
-    toy.code_button.value = False
-    assert toy.code_box.layout.display == "none"
-
-
-def test_a_page_without_a_kernel_gets_the_picture(toy):
-    bundle = toy._repr_mimebundle_()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    assert "application/vnd.jupyter.widget-view+json" in data
-    assert data["text/plain"] == "Toy: Toy"
-    import base64
-
-    assert base64.b64decode(data["image/png"]) == toy.picture.png
+    assert toy.controls["n"].max == 9
 
 
 def test_the_strip_says_why_a_control_is_missing(toy):
@@ -186,13 +164,384 @@ def test_the_strip_says_why_a_control_is_missing(toy):
     assert all(f"<b>{group}</b>" in everything for group in ("kernel", "start", "size"))
 
 
-def test_render_png_has_the_size_of_the_figure():
-    from io import BytesIO
+# ---------------------------------------------------------------------- the reader's hand
+def test_clicks_drags_and_arrow_keys_reach_the_panel_in_data_coordinates(toy):
+    toy.view.hear({"type": "point", "panel": "line", "x": 2.0, "y": 3.1})
+    assert toy.settings["level"] == 3
+    toy.view.hear({"type": "point", "panel": "place", "x": 2.9, "y": 0.0})
+    assert toy.settings["x"] == 3.0
+    toy.view.hear({"type": "arrow", "panel": "place", "right": -1, "up": 0})
+    assert toy.settings["x"] == 2.5
+    COMPUTED.clear()
+    toy.view.hear({"type": "arrow", "panel": "line", "right": 1, "up": 0})  # means nothing there
+    assert toy.settings["x"] == 2.5 and COMPUTED == []
 
-    from PIL import Image
 
-    figure, _ = new_figure(size=(3, 2))
-    assert Image.open(BytesIO(render_png(figure))).size == (300, 200)
+# ---------------------------------------------------------------------- Run
+async def steps(n):
+    for _ in range(n):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A run that does not wait between the states it shows."""
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.0)
+
+
+def shown_states(toy, monkeypatch):
+    """The states that a whole run sends to the page."""
+    shown = []
+    show = toy.view.show
+    monkeypatch.setattr(toy.view, "show", lambda scene, *a, **k: (shown.append(toy.state), show(scene, *a, **k)))
+
+    async def go():
+        toy.run()
+        assert toy.run_button.disabled and not toy.stop_button.disabled
+        await toy.task
+
+    asyncio.run(go())
+    return shown
+
+
+@pytest.mark.parametrize("n_steps", [20, 50, 400])
+def test_a_run_shows_at_least_twenty_states_whatever_the_speed_of_a_step(toy, monkeypatch, n_steps):
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.002)
+    toy.n_steps = n_steps
+    shown = shown_states(toy, monkeypatch)
+    assert len(set(shown)) >= 20 and shown[-1] == n_steps - 1
+    assert len(set(shown)) <= 20 + base.SHOWN_STATES + n_steps // 4
+    assert toy.progress.value == 1.0  # done is done, whatever share the last step announced
+    assert toy.stop_button.disabled and not toy.run_button.disabled and height(toy) == 4 + n_steps - 1
+
+
+def test_stop_ends_a_run_between_two_steps_and_keeps_its_picture(toy, quick):
+    async def go():
+        toy.run()
+        task = toy.task
+        await steps(40)
+        toy.stop_button.click()
+        await asyncio.wait([task])
+
+    asyncio.run(go())
+    assert toy.task is None and 0 < toy.state < 49 and height(toy) == 4 + toy.state
+    assert toy.progress.value == toy.state / 400 and toy.scrubber.max == toy.state
+
+
+def test_moving_a_control_drops_a_run_and_resets_the_bar(toy, quick):
+    async def go():
+        toy.run()
+        task = toy.task
+        await steps(30)
+        assert toy.progress.value > 0
+        toy.set(level=2)
+        await asyncio.wait([task])
+
+    asyncio.run(go())
+    assert toy.state is None and toy.progress.value == 0.0 and toy.kept == [] and toy.scrubber.disabled
+    assert height(toy) == 8  # nothing of the run came after
+
+
+def test_a_run_goes_on_while_something_light_is_dragged(toy, quick):
+    async def go():
+        toy.run()
+        await steps(9)
+        toy.set(x=4.0)
+        assert toy.running
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.state == 49 and toy.settings["x"] == 4.0
+
+
+def test_pause_holds_a_run_and_go_on_finishes_it(toy, quick):
+    async def go():
+        toy.run()
+        await steps(30)
+        toy.pause_button.click()
+        assert not toy.running and toy.pause_button.description == "Go on"
+        held = toy.state
+        await asyncio.sleep(0.15)
+        assert toy.state == held and 0 < held < 49
+        toy.pause_button.click()
+        assert toy.running and toy.pause_button.description == "Pause"
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.state == 49 and toy.pause_button.disabled and toy.progress.value == 1.0
+
+
+def test_a_paused_run_can_be_stopped_and_run_anew(toy, quick):
+    async def go():
+        toy.run()
+        await steps(20)
+        task = toy.task
+        toy.pause()
+        toy.stop_button.click()
+        await asyncio.wait([task])
+        assert toy.task is None and toy.state < 49
+        toy.run()
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.state == 49 and len(toy.kept) == 50
+
+
+def test_the_slider_goes_back_through_the_states_of_a_run(toy):
+    toy.run_now()
+    assert (toy.scrubber.max, toy.scrubber.value, height(toy)) == (49, 49, 53)
+    toy.scrubber.value = 12
+    assert toy.state == 12 and height(toy) == 16 and toy.scene.says == "level 1, state 12"
+    toy.scrubber.value = 49
+    assert height(toy) == 53
+    toy.set(n=6)  # another setting: those states mean nothing any more
+    assert toy.state is None and toy.scrubber.max == 0
+
+
+def test_going_back_holds_a_run_and_go_on_takes_it_up_where_it_was(toy, quick):
+    async def go():
+        toy.run()
+        await steps(30)
+        newest = toy.state
+        toy.scrubber.value = 2
+        assert toy.state == 2 and not toy.running and toy.pause_button.description == "Go on"
+        toy.pause()
+        assert toy.state == newest
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.kept == list(range(50)) and toy.scrubber.value == 49
+
+
+def test_an_error_inside_a_run_is_shown(toy, monkeypatch, quick):
+    monkeypatch.setattr(Explorer, "raise_errors", False)
+
+    def broken(settings):
+        yield 0.5, 1
+        raise ValueError("The optimiser fell off.")
+
+    toy.iterates = broken
+
+    async def go():
+        toy.run()
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.problem == "The optimiser fell off." and not toy.run_button.disabled
+
+
+def test_interrupt_ends_a_run_says_so_and_gives_the_signal_back(toy, monkeypatch):
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.005)
+    former = signal.getsignal(signal.SIGINT)
+
+    async def go():
+        toy.run()
+        task = toy.task
+        await asyncio.sleep(0.03)
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.wait([task])
+
+    asyncio.run(go())
+    assert toy.task is None and toy.state < 49 and "Interrupted" in toy.note.value
+    assert signal.getsignal(signal.SIGINT) is former
+
+
+def test_a_run_ends_when_its_page_has_gone(toy, monkeypatch):
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.03)
+    toy.n_steps = 400
+
+    async def go():
+        toy.run()
+        task = toy.task
+        await asyncio.sleep(0.1)
+        toy.view.hear({"type": "gone", "view": "a"})
+        await asyncio.wait([task], timeout=5)
+
+    asyncio.run(go())
+    assert toy.task is None and toy.state < 399
+
+
+def test_a_run_goes_on_when_one_of_two_views_is_closed(toy, monkeypatch):
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.03)
+
+    async def go():
+        toy.run()
+        await asyncio.sleep(0.05)
+        toy.view.hear({"type": "gone", "view": "a"})
+        toy.view.hear({"type": "seen", "view": "b", "n": 3})
+        await toy.task
+
+    asyncio.run(go())
+    assert toy.state == 49
+
+
+def test_a_run_ends_when_a_page_that_was_there_falls_silent(toy, monkeypatch):
+    monkeypatch.setattr(base, "FRAME_SECONDS", 0.01)
+    monkeypatch.setattr(base, "PATIENCE_SECONDS", 0.2)
+    toy.n_steps = 400
+
+    async def go():
+        toy.run()
+        task = toy.task
+        await asyncio.sleep(0.05)
+        toy.view.hear({"type": "seen", "view": "a", "n": 3})
+        await asyncio.wait([task], timeout=5)
+
+    asyncio.run(go())
+    assert toy.task is None and toy.state < 399
+
+
+# ---------------------------------------------------------------------- its life
+def test_a_cell_that_is_run_again_ends_the_explorer_it_made_before(monkeypatch):
+    run = ["first"]
+    monkeypatch.setattr(base, "_cell_now", lambda: ("cell", run[0]))
+    monkeypatch.setattr(Explorer, "_made", {})
+    before = len(get_comm_manager().comms)
+    one, two = Toy(), Toy()
+    made = len(get_comm_manager().comms) - before
+    run[0] = "second"
+    three = Toy()
+    gc.collect()
+    assert one.comm is None and two.view.comm is None and three.comm is not None
+    assert len(get_comm_manager().comms) - before == made / 2  # all models of the former two are closed
+
+
+def test_the_run_of_a_replaced_explorer_ends(monkeypatch, quick):
+    run = ["first"]
+    monkeypatch.setattr(base, "_cell_now", lambda: ("cell", run[0]))
+    monkeypatch.setattr(Explorer, "_made", {})
+
+    async def go():
+        toy = Toy()
+        toy.run()
+        task = toy.task
+        await steps(9)
+        run[0] = "second"
+        Toy()
+        await asyncio.wait([task])
+        return task
+
+    assert asyncio.run(go()).cancelled()
+
+
+# ---------------------------------------------------------------------- questions
+def test_a_question_sets_the_scene_waits_for_a_choice_and_answers_once(toy):
+    toy.question_buttons[0].click()
+    assert toy.settings == OPENING and "&lt; steeper" in toy.question_box.value
+    assert toy.choices.options == ("yes", "no") and toy.choices.value is None and toy.reveal_button.disabled
+    toy.reveal_button.click()
+    toy.reveal()
+    assert "It is steeper." not in toy.question_box.value  # commit first
+    toy.commit("no")
+    assert not toy.reveal_button.disabled
+    toy.reveal_button.click()
+    toy.reveal_button.click()
+    assert toy.question_box.value.count("It is steeper.") == 1 and "Not “no”." in toy.question_box.value
+    assert toy.settings["level"] == 3
+
+
+def test_reveal_sets_the_questions_own_scene_first(toy):
+    toy.ask(1)
+    toy.set(n=8, x=4.0)
+    toy.commit(0)
+    toy.reveal()
+    assert toy.settings == {**OPENING, "level": 3} and "Right." in toy.question_box.value
+
+
+def test_before_and_after_can_be_compared_until_a_control_moves(toy):
+    toy.ask(1)
+    toy.commit(0)
+    toy.reveal()
+    assert toy.compare.layout.display == ""
+    toy.compare.value = "before"
+    assert toy.view.scene.mark("line", "line").y[-1] == 4
+    toy.compare.value = "after"
+    assert toy.view.scene.mark("line", "line").y[-1] == 12
+    toy.set(n=4)
+    assert toy.compare.layout.display == "none"
+
+
+def test_a_question_about_a_run_runs_before_and_after(toy):
+    toy.ask(2)
+    assert toy.state == 49 and height(toy) == 53
+    toy.commit(1)
+    toy.reveal()
+    assert toy.state == 49 and height(toy) == 57
+    toy.compare.value = "before"
+    assert toy.view.scene.mark("line", "line").y[-1] == 53
+
+
+# ---------------------------------------------------------------------- code, and pages without a kernel
+def test_show_the_code_gives_what_is_on_the_screen(toy):
+    assert toy.view.code == ""
+    toy.code_button.value = True
+    back = lambda: toy.scrubber.set_trait("value", 3)  # noqa: E731
+    for change in (lambda: None, lambda: toy.set(level=4), lambda: toy.run_now(12), back):
+        change()
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(toy.view.code)
+        assert printed.getvalue().strip() == toy.scene.says
+    toy.code_button.value = False
+    assert toy.view.code == ""
+
+
+def test_a_page_without_a_kernel_gets_the_picture_the_questions_and_on_demand_the_strip(toy, monkeypatch):
+    bundle = toy._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in data and data["text/plain"] == "Toy: Toy"
+    assert "data:image/png;base64," in data["text/html"] and "It is steeper." in data["text/html"]
+    assert "gplvm-packed" not in data["text/html"]
+    monkeypatch.setenv(base.MAKE_STRIP, "1")
+    assert "gplvm-packed" in toy.page_html()
+    assert toy.settings == OPENING and toy.question_box.value == "" and toy.state is None
+
+
+@pytest.mark.parametrize("in_a_loop", [False, True])  # a kernel has an event loop, and a strip does not wait for it
+def test_a_strip_has_the_opening_and_each_question_before_and_after(toy, in_a_loop):
+    async def strip():
+        return toy.strip()
+
+    toy.set(n=6)
+    scenes, questions = asyncio.run(strip()) if in_a_loop else toy.strip()
+    tops = [scene.mark("line", "line").y[-1] for scene in scenes]
+    assert tops == [5, 4, 12, 53, 57] and toy.settings["n"] == 6
+    assert [(q["before"], q["after"]) for q in questions] == [(1, 2), (3, 4)]
+
+
+# ---------------------------------------------------------------------- how it computes
+def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterwards(toy, monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    seen = []
+
+    compute = panel_toy.again
+
+    def again(before, **settings):
+        seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+        return compute(before, **settings)
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    monkeypatch.setattr(Toy.panels, "again", again)
+    toy.set(n=3)
+    assert seen == [{1}] and [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_fits_that_are_short_on_purpose_warn_nobody_and_other_warnings_are_heard(toy, monkeypatch):
+    def loud(kind):
+        def says(level):
+            warnings.warn("not yet there", kind, stacklevel=2)
+            return ""
+
+        return says
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monkeypatch.setattr(panel_toy, "says", loud(ConvergenceWarning))
+        toy.set(level=2)
+    monkeypatch.setattr(panel_toy, "says", loud(RuntimeWarning))
+    with pytest.warns(RuntimeWarning, match="not yet there"):
+        toy.set(level=3)
 
 
 def test_show_source_keeps_labels_and_leaves_out_the_docstring():
@@ -201,199 +550,3 @@ def test_show_source_keeps_labels_and_leaves_out_the_docstring():
     text = source_without_docstring(log_likelihood)
     assert "# (1.5)" in text and "# (1.4)" in text and '"""' not in text
     assert "def log_likelihood" in show_source(log_likelihood).data
-
-
-# --- pause, the slider back through the iterates, and what only moves ------------------------------------------
-class Walker(Explorer):
-    """A dot that a drag moves over a curve; a run of fifty steps, every one of them kept."""
-
-    title = "Walker"
-    keeps_iterates = True
-    light = ("x",)
-    drawn = 0
-
-    def make_controls(self):
-        return {"size": {"n": W.IntSlider(5, 2, 9)}, "more": {"x": W.FloatSlider(0.0, min=-9, max=9, step=0.5)}}
-
-    def panel(self, settings, state):
-        self.drawn += 1
-        figure, axes = new_figure(size=(3, 2))
-        axes.plot(np.arange(settings["n"]), np.arange(settings["n"]) * (1 + (state or 0)))
-        axes.set(xlim=(-10, 10), ylim=(-50, 50), gid="curve")
-        figure.moving = axes.plot([settings["x"]], [0], "o", animated=True)
-        return figure
-
-    def retouch(self, figure, settings):
-        figure.moving[0].set_xdata([settings["x"]])
-
-    def click(self, axes, x, y):
-        return {"x": 0.5 * round(2 * x)}
-
-    def nudge(self, right, up):
-        return {"x": self.settings["x"] + 0.5 * right}
-
-    def code(self, settings):
-        return f"x = {settings['x']}\n"
-
-    def iterates(self, settings):
-        for step in range(50):
-            yield (step + 1) / 50, step
-
-
-@pytest.fixture
-def walker(monkeypatch):
-    monkeypatch.setattr(Explorer, "raise_errors", True)
-    return Walker()
-
-
-async def steps(n):
-    for _ in range(n):
-        await asyncio.sleep(0)
-
-
-def test_a_light_control_moves_its_artist_without_drawing_the_panel_again(walker):
-    drawn, start = walker.drawn, walker.picture.png
-    walker.set(x=4.0)
-    moved = walker.picture.png
-    assert walker.drawn == drawn and moved != start
-    assert moved == render_png(walker.panel({"n": 5, "x": 4.0}, None))  # as if drawn from the beginning
-    walker.controls["x"].value = 0.0
-    assert walker.picture.png == start
-
-
-def test_a_drag_and_the_arrow_keys_are_light_too(walker):
-    drawn, axes = walker.drawn, walker.figure.axes[0]
-    place = axes.transData.transform([3.0, 10.0]) / walker.figure.bbox.size
-    walker.picture.pointer = [*place, 1]
-    assert walker.settings["x"] == 3.0 and walker.picture.answered == 1
-    walker.picture.arrow = [-1, 0, 1]
-    assert walker.settings["x"] == 2.5 and walker.drawn == drawn
-
-
-def test_light_and_heavy_controls_set_together_draw_the_panel_once(walker):
-    drawn = walker.drawn
-    walker.set(x=1.0, n=7)
-    assert walker.drawn == drawn + 1
-
-
-def test_the_code_shown_follows_a_light_control(walker):
-    walker.code_button.value = True
-    walker.set(x=4.0)
-    assert "x = 4.0" in walker.code_box.value
-
-
-def test_a_run_goes_on_while_something_is_dragged(walker):
-    async def go():
-        walker.run()
-        await steps(3)
-        walker.set(x=4.0)
-        assert walker.running
-        await walker.task
-
-    asyncio.run(go())
-    assert walker.state == 49 and walker.settings["x"] == 4.0
-
-
-def test_pause_holds_a_run_and_go_on_finishes_it(walker):
-    async def go():
-        walker.run()
-        await steps(5)
-        walker.pause_button.click()
-        assert not walker.running and walker.pause_button.description == "Go on"
-        held = walker.state
-        await asyncio.sleep(0.15)
-        assert walker.state == held and 0 < held < 49
-        walker.pause_button.click()
-        assert walker.running and walker.pause_button.description == "Pause"
-        await walker.task
-
-    asyncio.run(go())
-    assert walker.state == 49 and walker.pause_button.disabled and walker.progress.value == 1.0
-
-
-def test_a_paused_run_can_be_stopped_and_run_anew(walker):
-    async def go():
-        walker.run()
-        await steps(5)
-        task = walker.task
-        walker.pause()
-        walker.stop_button.click()
-        await asyncio.wait([task])
-        assert walker.task is None and walker.state < 49
-        walker.run()
-        await walker.task
-
-    asyncio.run(go())
-    assert walker.state == 49 and len(walker.kept) == 50
-
-
-def test_the_slider_goes_back_through_the_iterates_of_a_run(walker):
-    walker.run_now()
-    end = walker.picture.png
-    assert (walker.scrubber.max, walker.scrubber.value) == (49, 49)
-    walker.scrubber.value = 12
-    assert walker.state == 12 and walker.picture.png == render_png(walker.panel(walker.settings, 12))
-    walker.scrubber.value = 49
-    assert walker.picture.png == end
-    walker.set(n=6)  # another setting: those iterates mean nothing any more
-    assert walker.state is None and walker.scrubber.max == 0
-
-
-def test_going_back_holds_a_run_and_go_on_takes_it_up_where_it_was(walker):
-    async def go():
-        walker.run()
-        await steps(9)
-        walker.show_newest()
-        newest = walker.state
-        walker.scrubber.value = 2
-        assert walker.state == 2 and not walker.running and walker.pause_button.description == "Go on"
-        walker.pause()
-        assert walker.state == newest
-        await walker.task
-
-    asyncio.run(go())
-    assert walker.kept == list(range(50)) and walker.scrubber.value == 49
-
-
-def test_an_explorer_that_keeps_nothing_has_no_slider(toy):
-    toy.run_now()
-    assert toy.kept == [] and toy.scrubber.max == 0
-
-    def inside(widget):
-        return [widget, *(w for child in getattr(widget, "children", ()) for w in inside(child))]
-
-    assert toy.scrubber not in inside(toy) and toy.pause_button in inside(toy)
-
-
-def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterwards(walker, monkeypatch):
-    from threadpoolctl import threadpool_info
-
-    seen = []
-
-    def panel(settings, state):
-        seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
-        return Walker.panel(walker, settings, state)
-
-    before = [pool["num_threads"] for pool in threadpool_info()]
-    monkeypatch.setattr(walker, "panel", panel)
-    walker.set(n=3)
-    assert seen == [{1}] and [pool["num_threads"] for pool in threadpool_info()] == before
-
-
-def test_fits_that_are_short_on_purpose_warn_nobody_and_other_warnings_are_heard(toy, monkeypatch):
-    def warn(kind):
-        panel = type(toy).panel
-
-        def loud(self, settings, state):
-            warnings.warn("not yet there", kind, stacklevel=2)
-            return panel(self, settings, state)
-
-        return loud
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        monkeypatch.setattr(Toy, "panel", warn(ConvergenceWarning))
-        toy.set(level=2)
-    monkeypatch.setattr(Toy, "panel", warn(RuntimeWarning))
-    with pytest.warns(RuntimeWarning, match="not yet there"):
-        toy.set(level=3)

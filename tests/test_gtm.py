@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import common_mistakes, refused, right_answers, warnings_are_errors
-from gplvm_widgets import explore_gtm
+from gplvm_widgets.gtm import explore_gtm, panel_gtm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -820,86 +820,163 @@ test_common_mistakes_get_their_own_hint = common_mistakes(
 # --- the explorer --------------------------------------------------------------------------------------------
 
 EXPLORER = partial(explore_gtm, passes=5)
+SETTINGS = [
+    {},
+    dict(data="oil flow", batch="20", width=1.2, alpha=0.1, point=17),
+    dict(data="digits", n_nodes=8, n_basis=3),
+    dict(start="equal responsibilities, 1/K", batch="10"),
+    dict(update="as printed (12)", batch="50"),
+]
+
+
+def drawn(explorer):
+    """All that the explorer shows, to be compared."""
+    return repr(explorer.scene.wire("exact"))
+
+
+def run_code(explorer, capsys):
+    """Names that the code shown has set; it prints the sentence under the picture."""
+    names = {}
+    exec(explorer.shown_code(), names)
+    assert explorer.scene.says in capsys.readouterr().out
+    return names
 
 
 @pytest.mark.widget
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        {},
-        dict(data="oil flow", batch="20", width=1.2, alpha=0.1, point=17),
-        dict(data="digits", n_nodes=8, n_basis=3),
-        dict(start="equal responsibilities, 1/K", batch="10"),
-        dict(update="as printed (12)", batch="50"),
-    ],
-    ids=str,
-)
-def test_the_code_shown_computes_what_the_panel_shows(chosen, explorer, capsys):
+@pytest.mark.parametrize("chosen", SETTINGS, ids=str)
+def test_the_code_shown_computes_what_the_panels_show(chosen, explorer, capsys):
     explorer.set(**chosen)
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    moment = explorer.figure.moment
-    assert_allclose(scope["state"].value, moment.bounds[-1], rtol=1e-9)
-    assert_allclose(scope["R"], moment.R, atol=1e-9)
-    assert f"{moment.bounds[-1]:.2f}" in capsys.readouterr().out
-    explorer.run_now(max_steps=3)
-    assert len(explorer.state.bounds) == 3 and explorer.state.sweeps[0] == 0
+    for look_at in (
+        lambda: None,
+        lambda: explorer.run_now(max_steps=4),
+        lambda: explorer.scrubber.set_trait("value", 1),
+    ):
+        look_at()
+        names = run_code(explorer, capsys)
+        X, R, state, scene = names["X"], names["R"], names["state"], explorer.scene
+        means, q, n = gtm.posterior_means(R, X), X.shape[1], explorer.settings["point"]
+        points, ring = scene.mark("latent", "points"), scene.mark("latent", "chosen")
+        assert_allclose(points.x, means[:, 0], atol=1e-9)
+        assert ring.x[0] == points.x[n] and ring.y[0] == points.y[n]
+        now = scene.mark("objective", "now")
+        assert_allclose([now.x[0], now.y[0]], [state.sweeps, state.value], rtol=1e-9)
+        if q == 1:
+            assert_allclose(scene.mark("latent", "nodes").y, R[:, n], atol=1e-9)
+            ellipses = scene.mark("sheet", "noise")
+            images = names["Phi"] @ state.weights.T
+            assert_allclose(np.stack([ellipses.x, ellipses.y], axis=1), images, atol=1e-9)
+            assert_allclose(ellipses.factors, np.broadcast_to(np.eye(2) / np.sqrt(state.precision), (len(X), 2, 2)))
+        else:
+            side = explorer.settings["n_nodes"]
+            image = scene.mark("latent", "responsibilities")
+            assert_allclose(image.values, R[:, n].reshape(side, side).T, atol=1e-9)  # across: the first dimension
+            assert image.from_below and image.low == 0 and not scene.panel("latent").legend
+            assert_allclose(points.y, means[:, 1], atol=1e-9)
+            net = scene.mark("sheet", "sheet")
+            assert np.isnan(net.x).sum() == 2 * side and len(net.x) == 2 * side * (side + 1)
+    assert explorer.state.number == 1 and len(explorer.kept) == 4
+
+
+@pytest.mark.widget
+def test_the_chosen_row_stands_beside_its_image_on_the_sheet(explorer, capsys):
+    explorer.set(data="oil flow", point=17)
+    names, scene = run_code(explorer, capsys), explorer.scene
+    place = gtm.posterior_means(names["R"], names["X"])[17:18]
+    basis, mean = gtm.make_basis((4, 4), 0.75), simulate_oil_flow(120, random_state=0).data.mean(axis=0)
+    image = (gtm.basis_functions(place, basis) @ names["state"].weights.T)[0] + mean
+    assert_allclose(scene.mark("chosen", "measured").y, names["Y"][17] + mean)
+    assert_allclose(scene.mark("chosen", "on the sheet").y, image, atol=1e-9)
+    explorer.set(data="digits")
+    both = explorer.scene.mark("chosen", "images").values
+    assert both.shape == (8, 17) and np.isfinite(np.delete(both, 8, axis=1)).all() and np.isnan(both[:, 8]).all()
+    assert np.corrcoef(both[:, :8].ravel(), both[:, 9:].ravel())[0, 1] > 0.9  # after five passes
+    explorer.set(data="curve")
+    marks = explorer.scene.panel("chosen")
+    assert marks.mark("chosen 1").y[0] == marks.mark("data 1").y[17] and marks.mark("y1(x)").label == "y1(x)"
 
 
 @pytest.mark.widget
 @pytest.mark.parametrize("data", ["curve", "oil flow", "digits"])
-def test_a_click_chooses_the_nearest_point_and_only_its_marks_move(explorer, data):
-    explorer.set(data=data)
-    figure = explorer.figure
-    now, R = figure.scene, figure.moment.R
-    count = 0
-    for axes, places in ((figure.axes[0], now.Y @ now.page), (figure.axes[1], gtm.posterior_means(R, now.X))):
-        place = places[23] if places.shape[1] == 2 else [places[23, 0], 0.5]
-        count += 1
-        explorer.picture.pointer = [*(axes.transData.transform(place) / figure.bbox.size), count]
+def test_a_click_chooses_the_nearest_point_and_the_objective_stays(explorer, data):
+    explorer.set(data=data, point=0)
+    explorer.run_now(max_steps=3)
+    state, objective = explorer.state, explorer.scene.panel("objective")
+    for panel in ("sheet", "latent"):
+        points = explorer.scene.mark(panel, "points")
+        x, y = points.x[23], points.y[23]
+        explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": y if panel == "sheet" else y + 1e-3})
         chosen = explorer.settings["point"]
-        assert explorer.figure is figure and np.allclose(places[chosen], places[23], atol=0.02)
+        assert np.hypot(points.x[chosen] - x, points.y[chosen] - y) < 1e-9 and chosen > 0  # 23, or one at its place
+        assert explorer.scene.panel("objective") is objective and explorer.state is state
         explorer.set(point=0)
-    explorer.picture.arrow = [1, 0, 1]
-    assert explorer.settings["point"] == 1
-    explorer.picture.arrow = [-1, 0, 2]
-    assert explorer.settings["point"] == 0
-    explorer.picture.pointer = [0.75, 0.2, 9]  # the curve at the lower right has nothing to point at
-    assert explorer.settings["point"] == 0
+    for right, wanted in ((1, 1), (-1, 0), (-1, 0)):
+        explorer.view.hear({"type": "arrow", "panel": "latent", "right": right, "up": 0})
+        assert explorer.settings["point"] == wanted
+    assert [panel.key for panel in explorer.scene.panels if panel.listens] == ["sheet", "latent"]
 
 
 @pytest.mark.widget
-def test_run_plays_em_and_can_be_scrubbed_back(explorer):
+def test_the_still_picture_is_the_end_of_the_run_and_the_slider_goes_back(explorer):
     explorer.set(data="oil flow", batch="50")
-    explorer.run_now(max_steps=9)
-    assert np.all(np.diff(explorer.state.bounds) > 0) and explorer.scrubber.max == 8
+    still = drawn(explorer)
+    explorer.run_now()
+    assert drawn(explorer) == still and explorer.progress.value == 1.0
+    F = explorer.scene.mark("objective", "F").y
+    assert np.all(np.diff(F) > 0) and len(F) == 1 + 3 * 5 == len(explorer.kept)
     explorer.scrubber.value = 2
-    assert len(explorer.figure.moment.bounds) == 3
+    assert explorer.state.number == 2 and explorer.scene.mark("objective", "now").y[0] == F[2]
+    assert explorer.scene.says.startswith("after 0.833 passes")
+    explorer.set(passes=40)
+    assert explorer.state is None and explorer.scene.says.startswith("after 40 passes")
 
 
 @pytest.mark.widget
-def test_too_many_bells_are_told_in_the_widget(explorer):
-    explorer.raise_errors = False
-    explorer.set(n_nodes=5, n_basis=8)
-    assert "10 functions" in explorer.error_box.value and "5 nodes" in explorer.error_box.value
-    explorer.set(n_nodes=15)
-    assert explorer.error_box.value == ""
+def test_a_run_of_the_opening_has_something_to_watch_and_its_states_are_small():
+    explorer = explore_gtm()
+    explorer.run_now()
+    assert len(explorer.kept) == 21
+    explorer.set(data="digits", batch="10")
+    explorer.run_now(max_steps=30)
+    arrays = {id(part): part for step in explorer.kept for part in step if isinstance(part, np.ndarray)}
+    assert len(arrays) == 30 and all(part.shape == (64, 19) for part in arrays.values())  # the weights and no more
+    assert len({id(step.trace) for step in explorer.kept}) == 1
+
+
+@pytest.mark.widget
+def test_more_bells_than_nodes_are_not_offered_and_told_to_who_asks_in_python(explorer):
+    explorer.set(n_basis=6)
+    explorer.set(n_nodes=6)
+    assert explorer.settings["n_basis"] == 4 and explorer.problem == ""  # 4 bells, a constant and x: 6 functions
+    with pytest.raises(ValueError, match=r"10 functions, but .* only 5 nodes"):
+        panel_gtm(n_nodes=5, n_basis=8)
+    for data in ("curve", "oil flow", "digits"):
+        explorer.set(data=data, point=0)
+        explorer.view.hear({"type": "arrow", "panel": "latent", "right": 1000, "up": 0})
+        assert explorer.settings["point"] == len(explorer.scene.mark("sheet", "points").x) - 1
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    shown = []
+    values = []
     for number in (1, 2, 3):
         explorer.ask(number)
-        before = explorer.figure.moment
+        before, scene_before = drawn(explorer), explorer.scene
+        explorer.commit(explorer.asked.right)
         explorer.reveal()
-        shown.append((before, explorer.figure.moment))
-    (narrow, wide), (plain, batches), (legal, printed) = shown
-    assert wide.state.precision < narrow.state.precision
-    assert batches.bounds[-1] > plain.bounds[-1] + 500 and np.all(np.diff(batches.bounds) > -1e-9)
-    assert len(batches.bounds) - 1 == 20 * (len(plain.bounds) - 1)
-    assert printed.ended and not legal.ended and np.all(np.diff(legal.bounds) > -1e-9)
-    assert "negative" in explorer.figure.axes[3].get_title(loc="left")
+        assert "Right." in explorer.question_box.value and drawn(explorer) != before
+        values.append([scene_before, explorer.scene])
+    (narrow, wide), (plain, batches), (legal, printed) = values
+    noise = [scene.mark("sheet", "noise").factors[0, 0, 0] for scene in (narrow, wide)]
+    assert noise[1] > 4 * noise[0]
+    assert [q.choices[q.right] for q in explorer.questions] == ["it goes up", "much further", "turn negative"]
+    F, few = batches.mark("objective", "F"), plain.mark("objective", "F")
+    assert F.y[-1] > few.y[-1] + 500 and np.all(np.diff(F.y) > 0) and F.x[-1] == few.x[-1] == 2
+    assert len(F.y) - 1 == 12 * (len(few.y) - 1)
+    L = batches.mark("objective", "L")
+    assert np.all(L.y > np.interp(L.x, F.x, F.y) - 1e-9)
+    F, legal_F = printed.mark("objective", "F"), legal.mark("objective", "F")
+    assert F.x[-1] < 6 == legal_F.x[-1] and np.all(np.diff(legal_F.y) > -1e-9) and np.any(np.diff(F.y) < 0)
+    assert "negative" in printed.panel("objective").title and "negative" not in legal.panel("objective").title
 
 
 # --- the explorer in a real page -----------------------------------------------------------------------------
@@ -916,12 +993,12 @@ def test_the_explorer_in_jupyterlab(page, screenshots):
     page.slider("width").press("ArrowLeft", times=3)
     page.wait_for_picture(start)
     point = page.control("point").value()
-    page.click_picture(0.15, 0.2)  # the sheet is the panel at the upper left
+    page.click_picture("sheet", -1.0, -1.0)
     there = page.wait_for_new_picture(start)
     assert page.control("point").value() != point
     page.run_then_stop()  # inside the page: a short run may end before a second click
     page.wait_until(lambda: page.picture() not in (None, there), 20, "the first picture of the run")
     assert page.picture_at_rest() not in (start, there) and 0 < page.progress() <= 1
     names = page.run_shown_code()
-    assert names["R"].shape == (15, 120)
+    assert names["R"].shape == (12, 120) and page.scene()["says"] in names["printed"]
     assert page.error_box() == ""

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import awkward, common_mistakes, right_answers, warnings_are_errors
-from gplvm_widgets.explorer import render_png
 from gplvm_widgets.gtm_variants import explore_gtm_variants, panel_gtm_variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -1071,99 +1070,170 @@ VIEWS = [
     ("bent line", "Gaussian process"),
     ("furrowed sheet", "discrete"),
 ]
+HAVE_EVIDENCE = ("isotropic", "Bayesian", "Gaussian process")
 
 
 EXPLORER = explore_gtm_variants
 
 
-@pytest.mark.widget
-@pytest.mark.parametrize("data, variant", VIEWS)
-def test_the_panel_shows_sheet_evidence_magnification_and_climb(data, variant):
-    figure = panel_gtm_variants(data=data, variant=variant, n_nodes=8)
-    sheet, evidence, stretch, climb = figure.axes
-    assert sheet.get_title(loc="left").startswith(f"{variant}: log likelihood {figure.model.log_likelihood_:.1f}")
-    assert "log evidence" in evidence.get_title(loc="left") and evidence.texts[0].get_position()[0] == -1.0
-    assert stretch.get_title(loc="left").startswith("magnification") and climb.get_xlabel() == "step"
-    assert_allclose(climb.lines[0].get_ydata(), figure.model.history_)
-    assert render_png(figure) != render_png(panel_gtm_variants(data=data, variant=variant, n_nodes=8, log_width=0.5))
+def drawn(explorer):
+    """All that the explorer shows, to be compared."""
+    return repr(explorer.scene.wire("exact"))
 
 
-@pytest.mark.widget
-def test_the_evidence_curve_is_that_of_the_estimator():
-    figure = panel_gtm_variants(data="bent line")
-    x, y = figure.axes[1].lines[0].get_data()
-    model = BayesianGTM(grid=(10,), basis=(5,), width=2.0 ** x[3] * 2, max_iter=60, tol=1e-4)
-    assert_allclose(y[3], model.fit(make_bent_line(random_state=0).data).log_evidence_, rtol=1e-3)
+def fitted_by_code(explorer, capsys):
+    """The model that the code shown makes; the code prints the sentence under the picture."""
+    names = {}
+    exec(explorer.shown_code(), names)
+    assert explorer.scene.says in capsys.readouterr().out
+    return names["model"], names["Y"]
 
 
 @pytest.mark.widget
 @pytest.mark.parametrize("data, variant", VIEWS)
-def test_the_shown_code_computes_what_the_panel_shows(explorer, data, variant, capsys):
+def test_the_panels_show_what_the_code_shown_computes(explorer, data, variant, capsys):
     explorer.set(data=data, variant=variant, n_nodes=8)
-    for steps in (None, 4):
-        if steps:
-            explorer.run_now(max_steps=steps)
-        names = {}
-        exec(explorer.code(explorer.settings), names)
-        shown = explorer.figure.model
-        assert_allclose(names["model"].log_likelihood_, shown.log_likelihood_, rtol=1e-8)
-        assert_allclose(names["model"].means_, shown.means_, atol=1e-8)
-        assert f"log likelihood {shown.log_likelihood_:.1f}" in capsys.readouterr().out
+    for look_at in (
+        lambda: None,
+        lambda: explorer.run_now(max_steps=6),
+        lambda: explorer.scrubber.set_trait("value", 2),
+    ):
+        look_at()
+        scene, (model, Y) = explorer.scene, fitted_by_code(explorer, capsys)
+        keys = ["sheet", *(["evidence"] if variant in HAVE_EVIDENCE else []), "magnification", "objective"]
+        assert [panel.key for panel in scene.panels] == keys and variant in scene.panel("sheet").title
+        nodes, seen = scene.mark("sheet", "nodes"), scene.mark("sheet", "data")
+        if Y.shape[1] == 2:
+            assert_allclose(np.stack([nodes.x, nodes.y], axis=1), model.means_, atol=1e-8)
+            assert_allclose(np.stack([seen.x, seen.y], axis=1), Y)
+        else:  # the page is a linear view of the three columns
+            view = np.linalg.lstsq(Y, np.stack([seen.x, seen.y], axis=1), rcond=None)[0]
+            assert_allclose(Y @ view, np.stack([seen.x, seen.y], axis=1), atol=1e-9)
+            assert_allclose(np.stack([nodes.x, nodes.y], axis=1), model.means_ @ view, atol=1e-8)
+        if variant in HAVE_EVIDENCE:
+            now = scene.mark("evidence", "now")
+            assert now.x[0] == -1.0
+            assert_allclose(now.y[0], model.log_evidence_, rtol=1e-8)
+        objective, stretch = scene.mark("objective", "so far").y, scene.panel("magnification")
+        if explorer.state is None:
+            assert_allclose(objective, model.history_)
+        x, factors = (0.0, 0.0), stretch.mark("magnification")
+        if model.embedding_.shape[1] == 1:
+            x, got = factors.x[7:8, None], factors.y[7]
+        else:
+            left, right, bottom, top = factors.extent  # the corners; values are those of the middle of a pixel
+            n = len(factors.values)
+            x, got = [[left + 3.5 * (right - left) / n, bottom + (n - 0.5) * (top - bottom) / n]], factors.values[-1, 3]
+            assert factors.from_below
+        assert_allclose(got, magnification_factors(model, x, expected=False)[0], rtol=1e-6)
+    assert explorer.state.step == 2 and len(objective) == 3
+    explorer.set(log_width=0.5)
+    assert explorer.state is None and explorer.scene.mark("sheet", "nodes").y[0] != nodes.y[0]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("variant", ["isotropic", "aligned", "semi-linear", "discrete"])
+def test_the_ellipses_are_the_noise_of_the_nodes(explorer, variant, capsys):
+    explorer.set(variant=variant)
+    model, _ = fitted_by_code(explorer, capsys)
+    if variant == "discrete":
+        assert all(mark.key != "noise" for mark in explorer.scene.panel("sheet").marks)
+        return
+    shared = model.covariance_ if variant == "semi-linear" else np.eye(2) / model.precision_
+    C = model.covariances_ if variant == "aligned" else np.broadcast_to(shared, (10, 2, 2))
+    L = explorer.scene.mark("sheet", "noise").factors
+    assert_allclose(L @ L.transpose(0, 2, 1), C, atol=1e-8)
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("variant", HAVE_EVIDENCE)
+def test_the_evidence_curve_is_that_of_the_variant_and_passes_through_the_model_shown(explorer, variant, capsys):
+    explorer.set(variant=variant)
+    curve, title = explorer.scene.mark("evidence", "curve"), explorer.scene.panel("evidence").title
+    assert variant in title
+    for k in (0, 2, 4):
+        explorer.set(log_width=float(curve.x[k]))
+        model, _ = fitted_by_code(explorer, capsys)
+        assert_allclose([curve.y[k], explorer.scene.mark("evidence", "now").y[0]], model.log_evidence_, rtol=1e-9)
+        low, high = explorer.scene.panel("evidence").y.limits
+        assert low < model.log_evidence_ < high
+        assert np.array_equal(explorer.scene.mark("evidence", "curve").y, curve.y)
+    best = explorer.scene.mark("evidence", "best")
+    assert best.y[0] == curve.y.max() and best.x[0] == curve.x[np.argmax(curve.y)]
 
 
 @pytest.mark.widget
 def test_run_ends_where_the_fit_ends_and_the_slider_goes_back(explorer):
     explorer.set(variant="aligned")
-    end = explorer.figure.model
+    still, n_steps = drawn(explorer), len(explorer.scene.mark("objective", "all").y)
     explorer.run_now()
-    assert_allclose(explorer.figure.model.means_, end.means_, atol=1e-10)
-    assert explorer.progress.value == 1.0 and explorer.scrubber.max == len(end.history_) - 1
+    assert drawn(explorer) == still and explorer.progress.value == 1.0 and len(explorer.kept) == n_steps >= 20
+    end = explorer.scene.mark("sheet", "nodes").y
     explorer.scrubber.value = 0
-    assert explorer.figure.model.history_.shape == (1,) and explorer.state.step == 0
-    assert np.abs(explorer.figure.model.means_ - end.means_).max() > 0.1
+    objective = explorer.scene.panel("objective")
+    assert explorer.state.step == 0 and len(objective.mark("so far").y) == 1 and len(objective.mark("all").y) == n_steps
+    assert np.abs(explorer.scene.mark("sheet", "nodes").y - end).max() > 0.1
 
 
 @pytest.mark.widget
-def test_questions_set_the_scene_and_their_answers_are_true(explorer):
-    explorer.ask(1)
-    before = explorer.figure.model
-    explorer.reveal()
-    assert 10 < explorer.figure.model.log_likelihood_ - before.log_likelihood_ < 15
-    assert explorer.figure.model.precision_ > before.precision_
-    explorer.set(noise_update="as printed: (9.13)")
-    assert explorer.figure.model.log_likelihood_ < before.log_likelihood_
-    explorer.ask(2)
-    before = explorer.figure.model
-    explorer.reveal()
-    after = explorer.figure.model
-    assert after.log_evidence_ > before.log_evidence_ + 20 and after.log_likelihood_ < before.log_likelihood_
-    assert after.n_effective_ < 0.5 * before.n_effective_
-    new = make_curved_sheet(32, random_state=1000).data
-    assert after.score(new) > before.score(new)
-    explorer.ask(3)
-    before = explorer.figure.model
-    explorer.reveal()
-    assert explorer.figure.model.log_likelihood_ < before.log_likelihood_ - 10
-    assert explorer.figure.model.precision_ < before.precision_
+@pytest.mark.parametrize("data, variant", VIEWS)
+def test_a_control_is_off_exactly_where_it_changes_nothing(explorer, data, variant):
+    explorer.set(data=data, variant=variant)
+    opening, unused = drawn(explorer), explorer.unused(explorer.settings)
+    others = dict(alpha=1.0, spread=1.0, noise_update="as printed: (9.13)", curved="second axis", n_basis=3)
+    for name, value in others.items():
+        before = explorer.settings[name]
+        explorer.set(**{name: value})
+        assert (drawn(explorer) == opening) == (name in unused) == explorer.controls[name].disabled, name
+        explorer.set(**{name: before})
+    assert drawn(explorer) == opening
 
 
 @pytest.mark.widget
-def test_a_click_on_the_evidence_sets_the_width_and_elsewhere_nothing(explorer):
-    sheet, evidence, *_ = explorer.figure.axes
-    for axes, x, wanted in ((evidence, -1.62, -1.5), (sheet, 1.0, -1.5), (evidence, 2.2, 2.0)):
-        y = np.mean(axes.get_ylim())
-        place = axes.transData.transform([x, y]) / explorer.figure.bbox.size
-        explorer.picture.pointer = [*place, explorer.picture.pointer[2] + 1]
+def test_questions_set_the_scene_and_their_answers_are_true(explorer, capsys):
+    models = []
+    for number, right in enumerate(("likelihood up, noise down", "it falls", "it is caught in a worse fit"), start=1):
+        explorer.ask(number)
+        before, picture = fitted_by_code(explorer, capsys)[0], drawn(explorer)
+        assert explorer.asked.choices[explorer.asked.right] == right
+        explorer.commit(right)
+        explorer.reveal()
+        assert "Right." in explorer.question_box.value and drawn(explorer) != picture
+        models.append((before, fitted_by_code(explorer, capsys)[0]))
+        if number == 1:
+            explorer.set(noise_update="as printed: (9.13)")
+            printed = fitted_by_code(explorer, capsys)[0]
+        if number == 2:
+            assert explorer.scene.mark("evidence", "best").x[0] == explorer.settings["log_width"] == 0.5
+    (balls, ellipses), (narrow, wide), (first, second) = models
+    assert 11 < ellipses.log_likelihood_ - balls.log_likelihood_ < 13.5 and ellipses.precision_ > balls.precision_
+    assert printed.log_likelihood_ < balls.log_likelihood_ and printed.precision_ < ellipses.precision_
+    assert wide.log_evidence_ > narrow.log_evidence_ + 30 and wide.log_likelihood_ < narrow.log_likelihood_ - 30
+    assert wide.n_effective_ < 0.5 * narrow.n_effective_
+    new = make_curved_sheet(32, noise=0.2, random_state=1000).data
+    assert wide.score(new) > narrow.score(new) + 0.1
+    assert second.log_likelihood_ < first.log_likelihood_ - 50 and second.precision_ < 0.5 * first.precision_
+    both = SemiLinearGTM(curved=None, width=1.0, max_iter=60, tol=2e-4).fit(first.rows_)
+    assert both.log_likelihood_ >= first.log_likelihood_ - 1e-6
+
+
+@pytest.mark.widget
+def test_a_click_or_an_arrow_on_the_evidence_sets_the_width_and_no_other_panel_listens(explorer):
+    for x, wanted in ((-1.62, -1.5), (2.2, 1.5), (-2.7, -2.5)):
+        explorer.view.hear({"type": "point", "panel": "evidence", "x": x, "y": -100.0})
         assert explorer.settings["log_width"] == wanted
+    explorer.view.hear({"type": "arrow", "panel": "evidence", "right": 1, "up": 0})
+    assert explorer.settings["log_width"] == -2.25
+    assert [panel.key for panel in explorer.scene.panels if panel.listens] == ["evidence"]
 
 
 @pytest.mark.widget
-def test_too_many_basis_functions_are_told_in_the_widget():
-    explorer = explore_gtm_variants()
-    explorer.set(n_nodes=5, n_basis=8)
-    assert "finer grid" in explorer.error_box.value
-    explorer.set(n_basis=3)
-    assert explorer.error_box.value == ""
+def test_more_basis_functions_than_nodes_are_not_offered_and_told_to_who_asks_in_python(explorer):
+    explorer.set(n_basis=6)
+    explorer.set(n_nodes=7)
+    assert explorer.settings["n_basis"] == 5 and explorer.problem == ""
+    with pytest.raises(ValueError, match="finer grid"):
+        panel_gtm_variants(n_nodes=5, n_basis=8)
 
 
 PAGE = ["explore_gtm_variants()"]
@@ -1174,16 +1244,17 @@ def test_in_a_real_page_controls_redraw_run_climbs_and_the_code_runs(page, scree
     start = page.picture_at_rest()
     page.screenshot(screenshots / "lab_10_gtm_variants.png")
     page.slider("log_width").press("ArrowRight", times=2)
-    assert page.wait_for_new_picture(start) != start
-    page.slider("log_width").press("ArrowLeft", times=2)
+    there = page.wait_for_new_picture(start)
+    page.click_picture("evidence", -1.0, page.scene()["panels"][1]["y"]["limits"][0] + 5)
     page.wait_for_picture(start)
-    page.click("Question 1")
-    page.click("Reveal")
-    aligned = page.wait_for_new_picture(start)
-    page.click("Run")
+    page.press_in_picture("evidence", "ArrowRight", times=2)
+    page.wait_for_picture(there)
+    page.control("variant").choose("aligned")
+    aligned = page.wait_for_new_picture(there)
+    page.run_then_stop()
     page.wait_until(lambda: page.picture() not in (None, start, aligned), 20, "the first picture of the run")
-    page.click("Stop")
     page.picture_at_rest()
     assert 0 < page.progress() <= 1 and page.error_box() == ""
     names = page.run_shown_code()
     assert names["Y"].shape == (60, 2) and names["model"].means_.shape == (10, 2)
+    assert page.scene()["says"] in names["printed"]

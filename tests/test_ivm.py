@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from common import awkward, common_mistakes, refused
-from gplvm_widgets.ivm import CORRECTED, PRINTED, explore_ivm, scale_curve, scene, variance_grid
+from gplvm_widgets.ivm import CORRECTED, N_GRID, PRINTED, SCALES, chosen, explore_ivm, load, panel_ivm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -888,91 +888,149 @@ test_common_mistakes_get_their_own_hint = common_mistakes(
 EXPLORER = partial(explore_ivm, n_points=100, n_active=12)
 
 
+SETTINGS = [
+    dict(data="oil flow", kernel="RBF", noise=0.1, start="pca", n_active=12, n_points=100, included=4),
+    dict(data="digits", kernel="MLP", noise=0.01, start="kernel_pca", n_active=8, n_points=150, included=8),
+    dict(data="oil flow", kernel="MLP", noise=0.3, start="random", n_active=5, n_points=100, included=1),
+]
+
+
+def at_start(settings_):
+    """The active set of these settings before any pass."""
+    return chosen(*(settings_[name] for name in ("data", "kernel", "noise", "start", "n_active", "n_points")))
+
+
 @pytest.mark.widget
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        dict(data="oil flow", kernel="RBF", noise=0.1, start="pca", n_active=12, n_points=100, included=4),
-        dict(
-            data="digits",
-            kernel="MLP",
-            noise=0.01,
-            start="kernel_pca",
-            n_active=8,
-            n_points=150,
-            included=8,
-            formula=PRINTED,
-        ),
-        dict(data="oil flow", kernel="MLP", noise=0.3, start="random", n_active=5, n_points=100, included=40),
-    ],
-    ids=lambda s: f"{s['data']}-{s['kernel']}",
-)
-def test_the_code_shown_computes_what_the_panel_shows(explorer, chosen, capsys):
-    explorer.set(**chosen)
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    now = scene(*(chosen[name] for name in ("data", "kernel", "noise", "start", "n_active", "n_points")))
-    included = min(chosen["included"], chosen["n_active"])
+@pytest.mark.parametrize("formula", [CORRECTED, PRINTED])
+@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: f"{s['data']}-{s['kernel']}")
+def test_the_code_shown_computes_what_the_panel_shows(explorer, settings_, formula, capsys):
+    explorer.set(**settings_, formula=formula)
+    scope, scene_ = {}, explorer.scene
+    exec(explorer.shown_code(), scope)
+    assert scene_.says in capsys.readouterr().out
+    now, included = at_start(settings_), settings_["included"]
     assert_array_equal(scope["selection"].active, now.selection.active)
     assert_allclose(scope["selection"].gains, now.selection.gains, rtol=1e-9)
-    values, best = scale_curve(now, included, explorer.settings["formula"])
-    assert_allclose(scope["values"], values, rtol=1e-9)
-    said, titles = capsys.readouterr().out, [axes.get_title(loc="left") for axes in explorer.figure.axes]
-    assert f"best scale: {best:.3g}" in said and any(f"best scale {best:.2g}" in title for title in titles)
-    assert any(f"{scope['errors']} errors" in title for title in titles)
-    assert any(f"{now.selection.gains[:included].sum():.0f} nats" in title for title in titles)
+    assert_allclose(scene_.mark("gains", "taken").y, now.selection.gains, rtol=1e-9)
+    assert_allclose(scene_.mark("scale", "curve").y, scope["values"], rtol=1e-9)
+    assert_allclose(scene_.mark("scale", "best").x, scope["best"], rtol=1e-9)
+    assert abs(np.log(SCALES[np.argmax(scope["values"])] / scope["best"])) <= np.log(SCALES[1] / SCALES[0])
+    assert f"{now.selection.gains[:included].sum():.0f} nats" in scene_.panel("gains").title
+    assert f"best factor {scope['best']:.3g}" in scene_.panel("scale").title
+    assert f"start: {scope['errors']}" == scene_.mark("errors", "start").label
 
 
 @pytest.mark.widget
-def test_a_click_into_the_map_includes_one_more_and_the_arrows_go_back(explorer):
-    axes = next(a for a in explorer.figure.axes if a.get_gid() == "entropy")
-    place = axes.transAxes.transform([0.5, 0.5]) / explorer.figure.bbox.size
-    explorer.picture.pointer = [*place, 1]
+def test_what_every_point_offered_follows_from_the_last_state_of_the_selection():
+    for settings_ in SETTINGS:
+        now, Y = at_start(settings_), load(settings_["data"], settings_["n_points"])[0]
+        model = sparse_model(now.kernel)
+        for step, slow in enumerate(ivm_select(Y, now.X, model.f_kernel, model.noise, settings_["n_active"])):
+            free = np.isfinite(slow.offers)
+            assert_allclose(now.offers[step, free], slow.offers[free], rtol=1e-8)
+            assert np.isnan(now.offers[step, ~free]).all()
+
+
+@pytest.mark.widget
+def test_a_click_into_the_map_takes_one_more_and_a_place_in_the_gains_as_many_as_pointed_at(explorer):
+    point = lambda panel, x: explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": 0.5})  # noqa: E731
+    arrow = lambda **step: explorer.view.hear({"type": "arrow", "panel": "entropy", **step})  # noqa: E731
+    point("entropy", 0.0)
     assert explorer.settings["included"] == 6
-    explorer.picture.arrow = [-1, 0, 1]
+    arrow(right=-1, up=0)
     assert explorer.settings["included"] == 5
-    explorer.picture.arrow = [50, 0, 2]
+    arrow(right=0, up=50)
     assert explorer.settings["included"] == 12  # there are no more
+    point("entropy", 0.0)
+    assert explorer.settings["included"] == 12 and explorer.scene.panel("entropy").title == "all 12 are in"
+    for x, included in ((3.4, 3), (0.2, 0), (12.9, 12)):
+        point("gains", x)
+        assert explorer.settings["included"] == included
+        assert len(explorer.scene.mark("entropy", "taken").x) == included
+    assert {panel.key for panel in explorer.scene.panels if panel.listens} == {"entropy", "gains"}
 
 
 @pytest.mark.widget
-def test_the_entropy_map_shows_at_a_points_place_what_the_point_offers():
-    now = scene("oil flow", "RBF", 0.1, "pca", 12, 100)
-    variance, extent = variance_grid(now, 5)
-    noise = sparse_model(now.kernel).noise
-    side = np.linspace(extent[0], extent[1], len(variance))
-    n = int(np.argmin(np.where(np.isfinite(now.offers[5]), 0.0, np.inf)))
-    near = variance[np.argmin(np.abs(side - now.X[n, 1])), np.argmin(np.abs(side - now.X[n, 0]))]
-    assert abs(6 * np.log1p(near / noise.variance) - now.offers[5, n]) < 0.15 * now.offers[5].max()
+def test_the_map_shows_at_each_place_what_a_point_there_would_tell():
+    scene_ = panel_ivm(n_active=12, n_points=100, included=5)
+    now, Y = chosen("oil flow", "RBF", 0.1, "pca", 12, 100), load("oil flow", 100)[0]
+    nats, model, active = scene_.mark("entropy", "nats"), sparse_model(now.kernel), now.selection.active
+    grid = grid_points(nats.extent, N_GRID)
+    noise_variance = float(model.noise.variance)
+    _, variance = gp_posterior(model.f_kernel, now.X[active[:5]], Y[active[:5]], grid, noise_variance)
+    expected = 0.5 * Y.shape[1] * np.log1p(np.ravel(variance) / noise_variance)
+    assert_allclose(nats.values.ravel(), expected, rtol=1e-8)
+    star = scene_.mark("entropy", "next")
+    assert_allclose([star.x[0], star.y[0]], now.X[active[5]])
+    points = scene_.mark("entropy", "points")
+    assert_array_equal(points.group, load("oil flow", 100)[1])
+    assert points.names == ["homogeneous", "annular", "stratified"]
 
 
 @pytest.mark.widget
-def test_run_goes_through_the_passes_and_then_the_full_model(explorer):
+@pytest.mark.parametrize("included, words", [(0, "no points in"), (1, "1 point in"), (2, "2 points in")])
+def test_the_titles_count_points_as_a_reader_does(included, words):
+    assert panel_ivm(n_active=12, n_points=100, included=included).panel("entropy").title.startswith(words + ",")
+
+
+@pytest.mark.widget
+def test_no_more_points_are_offered_than_there_are(explorer):
+    explorer.set(included=9)
+    explorer.set(n_active=7)
+    assert explorer.settings["included"] == 7 == explorer.controls["included"].max
+    explorer.set(data="digits", n_points=1000)
+    assert explorer.settings["n_points"] == len(explorer.scene.mark("entropy", "points").x) == 900
+    explorer.set(start="isomap")
+    assert explorer.settings["n_points"] == 300
+
+
+@pytest.mark.widget
+def test_run_goes_through_the_passes_and_then_the_full_model(explorer, capsys):
     explorer.run_now()
     run = explorer.state
     assert len(run.errors) == 11 and len(run.full[0]) > 20 and run.full[0][0] == run.errors[0]
-    assert np.all(np.diff(run.seconds) > 0) and explorer.progress.value > 0.5
+    assert run.seconds[0] == run.full[1][0] == 0 and explorer.progress.value == 1
+    assert np.all(np.diff(run.seconds) > 0) and np.all(np.diff(run.full[1]) > 0)
+    assert_array_equal(explorer.scene.mark("errors", "sparse").y, run.errors)
+    assert_array_equal(explorer.scene.mark("errors", "full").y, run.full[0])
     explorer.set(included=3)  # stepping through leaves the run alone
     assert explorer.state is run
-    explorer.scrubber.value = 0
-    assert len(explorer.state.errors) == 1
+    for shown, words in (
+        (len(explorer.kept) - 1, "of the full model, step"),
+        (6, "pass 6: 3 of 12"),
+        (0, "pass 0: 3 of 12"),
+    ):
+        explorer.scrubber.value = shown
+        exec(explorer.shown_code(), {})
+        assert explorer.scene.says in capsys.readouterr().out and words in explorer.scene.says
+    assert len(explorer.state.errors) == 1 and explorer.state.full is None
     explorer.set(noise=0.3)
     assert explorer.state is None
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    names = ("data", "kernel", "noise", "start", "n_active", "n_points")
-    now, quiet = (
-        scene(*(dict(question.before, **question.after)[name] for name in names)) for question in explorer.questions[:2]
-    )
-    first, second = now.X[now.selection.active[:2]]
-    distances = np.linalg.norm(now.X - first, axis=1)
-    assert np.linalg.norm(second - first) > np.percentile(distances, 80)
-    assert now.selection.gains[-1] < 0.5 * now.selection.gains[0]
-    assert quiet.selection.gains[-1] / quiet.selection.gains[0] > now.selection.gains[-1] / now.selection.gains[0]
-    right, printed = (scale_curve(now, 30, formula)[1] for formula in (CORRECTED, PRINTED))
-    assert 10 < printed / right < 14
+    before, after = [], []
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        before.append(explorer.scene)
+        explorer.commit(question.right)
+        explorer.reveal()
+        after.append(explorer.scene)
+        assert "Right." in explorer.question_box.value
+    points, first, second = (after[0].mark("entropy", key) for key in ("points", "taken", "next"))
+    away = np.hypot(points.x - first.x[0], points.y - first.y[0])
+    far = np.hypot(second.x - first.x, second.y - first.y)[0]
+    assert explorer.questions[0].right == 2 and far > np.percentile(away, 80)
+    centre_ = np.hypot(points.x - points.x.mean(), points.y - points.y.mean())  # nor is it in the middle
+    assert np.hypot(second.x[0] - points.x.mean(), second.y[0] - points.y.mean()) > np.percentile(centre_, 80)
+    loud, quiet = (scene_.mark("gains", "taken").y for scene_ in (before[1], after[1]))
+    assert explorer.questions[1].right == 2 and np.sum(loud > 5) == 16 and np.all(quiet > 5)
+    forty = panel_ivm(noise=0.001, n_active=40).mark("gains", "taken").y
+    assert np.sum(forty > 5) == 36 and "More, 36 " in explorer.questions[1].answer
+    right, printed = (scene_.mark("scale", "best").x[0] for scene_ in (before[2], after[2]))
+    assert explorer.questions[2].right == 1
+    assert_allclose(printed / right, 12, rtol=1e-9)
 
 
 PAGE = ["explore_ivm(n_points=100)"]
@@ -981,10 +1039,14 @@ PAGE = ["explore_ivm(n_points=100)"]
 @pytest.mark.browser
 def test_in_jupyterlab_a_click_includes_a_point_the_slider_moves_and_run_runs(page, screenshots):
     start = page.picture_at_rest()
-    page.click_picture(0.2, 0.3)  # the entropy map is at the upper left
+    page.click_picture("entropy", 0.0, 0.0)
     clicked = page.wait_for_new_picture(start)
+    assert page.slider("included").value() == "6"
+    page.drag_picture("gains", (3.0, 1.0), (9.1, 1.0))
+    dragged = page.wait_for_new_picture(clicked)
+    assert page.slider("included").value() == "9"
     page.slider("included").press("ArrowRight", times=3)
-    page.wait_for_new_picture(clicked)
+    page.wait_for_new_picture(dragged)
     there = page.picture_at_rest()
     page.click("Run")
     page.wait_until(lambda: page.picture() not in (None, there), 30, "the first picture of the run")
@@ -992,6 +1054,8 @@ def test_in_jupyterlab_a_click_includes_a_point_the_slider_moves_and_run_runs(pa
     page.click("Stop")
     page.picture_at_rest()
     page.screenshot_around(".gplvm-explorer", screenshots / "explore_ivm.png")
+    printed = page.run_shown_code()["printed"]
+    assert page.scene()["says"] in printed
     assert page.error_box() == "" and page.errors() == []
 
 

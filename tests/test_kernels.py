@@ -792,32 +792,56 @@ SETTINGS = [
     dict(),
     dict(first="linear", seed=3, n_samples=2, n_points=20),
     dict(first="MLP", weight_variance=1.234567, bias_variance=0.5, anchor=1.0),
-    dict(first="MLP", white=0.2, network="as printed: prior variances w, b"),
+    dict(first="MLP", white=0.2, network="as printed: w and b"),
     dict(first="RBF", combine="+", second="linear", inverse_width=4.321, bias=0.3, white=0.1, variance=0.5),
     dict(first="periodic", combine="×", second="RBF", period=1.5, seed=7),
     dict(first="Matern 3/2", combine="+", second="MLP", n_points=100, n_samples=8),
 ]
 
 
+def code_of(explorer, capsys):
+    """Names that the code shown defines; what it prints contains what the picture says."""
+    scope = {}
+    exec(explorer.shown_code(), scope)
+    assert explorer.scene.says in capsys.readouterr().out
+    return scope
+
+
+def shown_functions(explorer):
+    """The sample functions of the picture, one in each column."""
+    lines = [mark for mark in explorer.scene.panel("functions").marks if mark.key.startswith("function ")]
+    return np.column_stack([line.y for line in lines])
+
+
 @pytest.mark.widget
+@pytest.mark.parametrize("steps", [0, 12], ids=["at the start", "on the walk"])
 @pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: "-".join(map(str, s.values())) or "start")
-def test_the_code_shown_computes_what_the_panel_shows(settings_, explorer):
-    from gplvm_widgets.kernels import NETWORK, make_kernel, network_covariance, view
+def test_the_code_shown_computes_what_the_panel_shows(settings_, steps, explorer, capsys):
+    from gplvm_widgets.kernels import sheet_panel
 
     explorer.set(**settings_)
-    scope, now = {}, explorer.settings
-    exec(explorer.code(now), scope)
-    shown = view(**{name: value for name, value in now.items() if name not in ("anchor", "network")})
-    assert scope["kernel"] == make_kernel(**now)
-    assert_allclose(scope["K"], shown.K)
-    assert_allclose(scope["functions"], shown.functions, atol=1e-8)
-    assert_allclose(scope["sheet"], shown.sheet, atol=1e-8)
+    if steps:
+        explorer.run_now(steps)
+        explorer.scrubber.value = 6  # and back again
+    scope, scene, now = code_of(explorer, capsys), explorer.scene, explorer.settings
+    assert_allclose(scope["K"], scene.mark("matrix", "K").values, rtol=1e-12)
+    assert_allclose(scope["functions"], shown_functions(explorer), atol=1e-8)
+    corners = sheet_panel(scope["sheet"], "").mark("sheet").corners
+    assert_allclose(scene.mark("sheet", "sheet").corners, corners, atol=1e-8)
+    row = scene.mark("row", "k")
+    assert_allclose(row.y, scope["kernel"](np.array([[now["anchor"]]]), row.x[:, None])[0], rtol=1e-12)
     if now["first"] == "MLP":
-        part = scope["kernel"] if isinstance(scope["kernel"], MLP) else scope["kernel"]["mlp"]
-        dots = network_covariance(now["anchor"], scope["dots"], *part.get_params().values(), NETWORK[now["network"]])
-        assert_allclose(scope["network"], dots)
-        line = explorer.figure.axes[2].lines[-1]
-        assert_allclose(line.get_ydata(), scope["network"])
+        assert_allclose(scene.mark("row", "network").y, scope["network"], rtol=1e-12)
+        assert_allclose(scene.mark("row", "network").x, scope["dots"])
+
+
+@pytest.mark.widget
+def test_the_matrix_has_white_noise_on_its_diagonal_and_the_row_has_none(explorer):
+    explorer.set(white=0.5, anchor=1.0)
+    K = explorer.scene.mark("matrix", "K").values
+    assert_allclose(K, RBF()(np.linspace(-3, 3, 60)[:, None]) + 0.5 * np.eye(60))
+    assert_allclose(explorer.scene.mark("row", "k").y.max(), 1.0)
+    assert explorer.scene.says.endswith("their variance at x = 1 is 1.5")
 
 
 @pytest.mark.widget
@@ -832,48 +856,117 @@ def test_the_simulated_network_follows_the_corrected_reading_only():
 
 
 @pytest.mark.widget
-def test_sliders_that_mean_nothing_are_put_away(explorer):
-    def shown(name):
-        return explorer.controls[name].layout.display != "none"
-
-    assert shown("inverse_width") and not shown("period") and not shown("weight_variance") and not shown("second")
-    explorer.set(first="MLP", combine="+", second="periodic")
-    assert all(map(shown, ("inverse_width", "period", "weight_variance", "bias_variance", "second")))
+@pytest.mark.parametrize(
+    "settings_, unused",
+    [
+        (dict(), {"second", "period", "weight_variance", "bias_variance", "network"}),
+        (dict(first="MLP"), {"second", "inverse_width", "period"}),
+        (dict(first="MLP", white=0.1), {"second", "inverse_width", "period"}),
+        (dict(first="MLP", bias=0.1), {"second", "inverse_width", "period", "network"}),
+        (dict(first="MLP", combine="+", second="periodic"), {"network"}),
+        (dict(first="linear"), {"second", "inverse_width", "period", "weight_variance", "bias_variance", "network"}),
+    ],
+    ids=lambda s: "-".join(map(str, s.values())) or "start" if isinstance(s, dict) else "",
+)
+def test_controls_that_mean_nothing_are_disabled_and_say_why(settings_, unused, explorer):
+    explorer.set(**settings_)
+    assert {name for name, control in explorer.controls.items() if control.disabled} == unused
+    assert all(explorer.words_of(name) in explorer.why_box.value for name in unused)
 
 
 @pytest.mark.widget
-def test_a_click_into_the_matrix_or_the_curve_moves_the_anchor(explorer):
-    for gid, point, expected in (("matrix", (0.5, -1.5), -1.5), ("row", (2.0, 0.1), 2.0)):
-        axes = next(a for a in explorer.figure.axes if a.get_gid() == gid)
-        explorer.figure.canvas.draw()
-        place = axes.transData.transform(point) / explorer.figure.bbox.size
-        explorer.picture.pointer = [*place, explorer.picture.answered + 1]
-        assert_allclose(explorer.settings["anchor"], expected, atol=0.06)
+def test_a_hand_in_the_matrix_or_in_the_curve_moves_the_anchor_and_so_do_arrow_keys(explorer):
+    for panel, x, y, expected in (("matrix", 0.5, -1.5, -1.5), ("row", 2.0, 0.1, 2.0)):
+        explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": y})
+        assert explorer.settings["anchor"] == expected
+        assert explorer.scene.mark("row", "anchor").x == expected == explorer.scene.mark("matrix", "anchor").y
+    for panel, right, up, expected in (("row", 1, 0, 2.05), ("matrix", 0, 1, 2.0), ("matrix", 0, -20, 3.0)):
+        explorer.view.hear({"type": "arrow", "panel": panel, "right": right, "up": up})
+        assert explorer.settings["anchor"] == expected
+    assert {panel.key: panel.listens for panel in explorer.scene.panels} == dict(
+        matrix="drag", functions="", row="drag", sheet=""
+    )
 
 
 @pytest.mark.widget
-def test_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer, monkeypatch):
-    from gplvm_widgets.kernels import view
+def test_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer):
+    from gplvm_widgets.kernels import N_STEPS, sample_functions
 
-    monkeypatch.setattr("gplvm_widgets.kernels.PAUSE", 0.0)
-    start = view(n_samples=4)
-    explorer.run_now(max_steps=20)
-    assert 0 < explorer.state < 2 * np.pi
+    start, sheet = shown_functions(explorer), explorer.scene.panel("sheet")
+    explorer.run_now(20)
+    assert explorer.state == 20 and np.abs(shown_functions(explorer) - start).max() > 0.5
+    explorer.set(anchor=1.0)  # a row of K can be chosen on the way
+    assert explorer.state == 20 and len(explorer.kept) == 20
     explorer.run_now()
-    end = view(n_samples=4, turn=explorer.state)
-    assert_allclose(end.functions, start.functions, atol=1e-9)
-    walk = np.concatenate([view(n_samples=400, seed=seed, turn=1.0, n_points=10).functions.T for seed in range(5)])
-    assert_allclose(walk.T @ walk / len(walk), view(n_points=10).K, atol=0.12)
+    assert len(explorer.kept) == explorer.state == N_STEPS and explorer.progress.value == 1.0
+    assert_allclose(shown_functions(explorer), start, atol=1e-9)
+    for kept in range(0, N_STEPS, 8):  # the axes do not move, and the sheet never leaves them
+        explorer.scrubber.value = kept
+        panel = explorer.scene.panel("sheet")
+        assert panel.x == sheet.x and panel.y == sheet.y
+        across, up = (np.abs(panel.mark("sheet").corners[..., k]).max() for k in (0, 1))
+        assert across < panel.x.limits[1] and up < panel.y.limits[1]
+    walk = np.concatenate([sample_functions(RBF(), 10, 400, seed, N_STEPS // 6).T for seed in range(5)])
+    assert_allclose(walk.T @ walk / len(walk), RBF()(np.linspace(-3, 3, 10)[:, None]), atol=0.12)
+
+
+@pytest.mark.widget
+def test_near_patches_of_the_sheet_are_drawn_over_far_ones():
+    from gplvm_widgets.kernels import seen, sheet_panel
+
+    side = np.linspace(-1, 1, 4)
+    level = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    sheet = sheet_panel(np.column_stack([level, np.zeros(16)]), "").mark("sheet")
+    near = np.array([np.cos(np.radians(-50)), np.sin(np.radians(-50)), 0.0])  # towards the eye, along the ground
+    centres = level.reshape(4, 4, 2)[:-1, :-1].reshape(-1, 2) + 1 / 3
+    assert_array_equal(np.argsort(sheet.depth), np.argsort(centres @ near[:2]))
+    assert seen(np.array([2 * near, -2 * near]))[1][0] > 0  # what is nearer has the larger depth
 
 
 @pytest.mark.widget
 def test_a_flat_sheet_comes_from_the_linear_kernel_only():
-    from gplvm_widgets.kernels import view
+    from gplvm_widgets.kernels import draw, in_plane
 
-    for first, flat in (("linear", True), ("RBF", False), ("MLP", False)):
-        sheet = view(first=first, seed=2).sheet
+    for kernel, flat in ((Linear(), True), (RBF(), False), (MLP(), False)):
+        sheet = draw(in_plane(kernel), 3, 2).here
         singular_values = np.linalg.svd(sheet - sheet.mean(axis=0), compute_uv=False)
         assert (singular_values[2] < 1e-3 * singular_values[0]) == flat
+
+
+@pytest.mark.widget
+def test_the_answers_of_the_questions_are_true(explorer, capsys):
+    def thickness():
+        sheet = code_of(explorer, capsys)["sheet"]
+        return np.linalg.svd(sheet - sheet.mean(axis=0), compute_uv=False)[2] / np.abs(sheet).max()
+
+    before, after = {}, {}
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        before[number] = explorer.scene, thickness()
+        explorer.commit(question.right)
+        explorer.reveal()
+        assert "Right." in explorer.question_box.value
+        after[number] = explorer.scene, thickness()
+    # 1: flat, then bent; smooth, not torn: no edge of a patch is longer than a third of the sheet
+    corners = after[1][0].mark("sheet", "sheet").corners
+    edges = np.linalg.norm(np.diff(corners, axis=1), axis=2)
+    assert before[1][1] < 1e-3 and after[1][1] > 1.0
+    assert edges.max() < np.ptp(corners[..., 1]) / 3
+    # 2: as high, twice as busy: in the picture roughly, on average exactly
+    shown = [float(scene.says.split()[4]) for scene, _ in (before[2], after[2])]
+    bands = [scene.mark("functions", "band").high for scene, _ in (before[2], after[2])]
+    assert_allclose(bands[0], bands[1])
+    assert 1.6 < shown[1] / shown[0] < 2.4
+    x = np.linspace(-3, 3, 400)[:, None]
+    zeros = [np.sum(np.diff(np.sign(gp_prior_samples(RBF(1.0, g), x, 4000, 0)), axis=0) != 0) for g in (1.0, 4.0)]
+    assert_allclose(zeros[1] / zeros[0], 2.0, rtol=0.02)
+    # 3: the RBF is near zero at both ends; the MLP is not, its sides have opposite signs, and it is nearly level there
+    ends = [scene.mark("row", "k").y[[0, -1]] for scene, _ in (before[3], after[3])]
+    slopes = np.gradient(after[3][0].mark("row", "k").y, 0.05)
+    assert np.abs(ends[0]).max() < 0.02 and ends[1][0] < -0.4 and ends[1][1] > 1.0
+    assert np.abs(slopes[[0, -1]]).max() < 0.2 < 0.6 < slopes.max()
+    far = MLP(1.0, 10.0, 10.0)(np.array([[1.0]]), np.array([[-1e6], [1e6]]))[0]
+    assert far[0] < -0.7 and 0.7 < far[1] < ends[1][1]  # neither zero nor without end
 
 
 # --- the exercises -------------------------------------------------------------------------------------------
@@ -949,18 +1042,25 @@ def test_width_seed_and_kind_each_redraw_and_come_back(chapter):
 
 
 @pytest.mark.browser
-def test_click_into_the_matrix_chooses_another_row(chapter):
-    start = chapter.picture_at_rest()
-    chapter.click_picture(0.2, 0.12)
-    chapter.wait_for_new_picture(start)
+def test_a_drag_in_the_matrix_chooses_another_row(chapter):
+    def anchor():
+        matrix = next(panel for panel in chapter.scene()["panels"] if panel["key"] == "matrix")
+        return next(mark["y"][0] for mark in matrix["marks"] if mark["key"] == "anchor")
+
+    chapter.picture_at_rest()
+    chapter.drag_picture("matrix", (0.0, 0.0), (0.0, -1.0), (0.5, -2.0))
+    chapter.wait_until(lambda: abs(anchor() + 2.0) < 0.04, 10, "the row under the pointer")
+    before = anchor()
+    chapter.press_in_picture("matrix", "ArrowDown")
+    chapter.wait_until(lambda: abs(anchor() - before - 0.05) < 1e-4, 10, "the next row")
     assert chapter.error_box() == ""
 
 
 @pytest.mark.browser
 def test_run_wanders_and_stop_stops(chapter):
     start = chapter.picture_at_rest()
-    chapter.click("Run")
-    chapter.wait_until(lambda: chapter.picture() not in (None, start), 20, "the first picture of the run")
-    chapter.click("Stop")
+    chapter.run_then_stop()
     stopped = chapter.picture_at_rest()
     assert stopped != start and 0 < chapter.progress() < 1
+    names = chapter.run_shown_code()
+    assert chapter.scene()["says"] in names["printed"] and names["sheet"].shape == (225, 3)

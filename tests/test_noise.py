@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gplvm_widgets import explore_noise
+from gplvm_widgets.noise import TWOS, explore_noise, model_of, panel_noise, site_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -816,7 +816,8 @@ EXPLORER = explore_noise
 
 SITES = [
     dict(noise="Probit", mean=-2.0, variance=3.0, label=1),
-    dict(noise="Gaussian", mean=1.0, y=-1.5),
+    dict(noise="Probit", mean=0.5, label=0),
+    dict(noise="Gaussian", mean=1.0, y=-1.5, noise_variance=0.2),
     dict(noise="Ordinal", mean=2.0, variance=0.5, level=0),
     dict(noise="Ordinal", mean=-5.0, level=3),
 ]
@@ -826,91 +827,146 @@ SITES = [
 @pytest.mark.parametrize("chosen", SITES, ids=str)
 def test_the_code_of_one_observation_computes_what_the_panel_shows(explorer, chosen, capsys):
     explorer.set(**chosen)
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    axes = explorer.figure.axes
-    assert f"mean {scope['new_mean']:.2f}, variance {scope['new_variance']:.2f}" in axes[0].get_title(loc="left")
-    assert f"m = {scope['m']:.2f}, precision {scope['beta']:.3f}" in axes[1].get_title(loc="left")
-    dots = [line for line in axes[1].lines if line.get_marker() == "o"]
-    assert_allclose([line.get_ydata()[0] for line in dots], [scope["new_variance"] / scope["variance"], scope["beta"]])
-    assert "after: mean" in capsys.readouterr().out
+    scope, scene = {}, explorer.scene
+    exec(explorer.shown_code(), scope)
+    assert scene.says in capsys.readouterr().out
+    assert f"mean {scope['new_mean']:.2f}, variance {scope['new_variance']:.2f}" in scene.panel("densities").title
+    assert f"mean {scope['m']:.2f}, precision {scope['beta']:.3f}" in scene.panel("effects").title
+    dots = [scene.mark("effects", key).y[0] for key in ("left now", "precision now")]
+    assert_allclose(dots, [scope["new_variance"] / scope["variance"], scope["beta"]])
+    for key, dot in zip(("left", "precision"), dots, strict=True):  # which lie on the curves
+        curve = scene.mark("effects", key)
+        assert_allclose(np.interp(explorer.settings["mean"], curve.x, curve.y), dot, rtol=1e-9)
 
 
 @pytest.mark.widget
 @pytest.mark.parametrize(
-    "noise, kernel, passes", [("Probit", "RBF", 0), ("Gaussian", "MLP", 1), ("Ordinal", "linear", 1)]
+    "pixel_noise, kernel, passes", [("Probit", "RBF", 0), ("Gaussian", "MLP", 1), ("Probit", "linear", 2)]
 )
-def test_the_code_of_the_twos_computes_what_the_panel_shows(explorer, noise, kernel, passes, capsys):
-    explorer.set(view="twos with gaps", noise=noise, kernel=kernel, n_active=10, restarts=3, share=0.4)
+def test_the_code_of_the_twos_computes_what_the_panel_shows(explorer, pixel_noise, kernel, passes, capsys):
+    explorer.set(view=TWOS, pixel_noise=pixel_noise, kernel=kernel, n_active=10, restarts=3, share=0.4)
     if passes:
         explorer.run_now(max_steps=passes + 1)
     explorer.set(image=7)  # light: the model stays
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    now = explorer.figure.filled
-    assert_allclose(scope["expected"], now.expected, atol=1e-6)
-    assert_allclose(scope["place"][0], now.place, atol=1e-6)
-    assert scope["n_wrong"] == now.n_wrong and explorer.figure.parts["wrong"].get_text().startswith(f"{now.n_wrong} ")
-    assert "removed pixels are wrong" in capsys.readouterr().out
+    scope, scene = {}, explorer.scene
+    exec(explorer.shown_code(), scope)
+    assert scene.says in capsys.readouterr().out and scene.says.startswith(f"pass {passes}: ")
+    expected, cursor = scene.mark("filled", "images").values[:, :8], scene.mark("space", "place")
+    assert_allclose(expected.ravel(), scope["expected"], atol=1e-6)
+    assert_allclose([cursor.x, cursor.y], scope["place"][0], atol=1e-6)
+    wrong = scene.mark("filled", "crosses")
+    assert_allclose(8 * wrong.y + wrong.x - 9, np.flatnonzero(scope["wrong"]))
+    assert scene.panel("filled").title == f"what is put there: {scope['wrong'].sum()} wrong"
+    whole = scene.mark("filled", "images").values[:, 9:].ravel()  # right wherever there is no cross
+    assert_allclose(np.flatnonzero(whole != (scope["test"][7] > 0.5)), np.flatnonzero(scope["wrong"]))
+
+
+@pytest.mark.widget
+def test_the_pictures_of_a_test_image_are_its_ink_and_its_gaps():
+    scene = panel_noise(view=TWOS, n_active=10, share=0.4, image=3)
+    truth, left = np.hsplit(scene.mark("seen", "images").values, [8])
+    _, removed = remove_pixels(few_twos(177)[120:], 0.4, random_state=0)
+    assert_allclose(truth.ravel(), few_twos(177)[123])
+    assert_allclose(left[:, 1:].ravel(), np.where(removed[3], NAN, few_twos(177)[123]))
+    gone = scene.mark("seen", "crosses")
+    assert scene.panel("seen").title == f"test image 3: {removed[3].sum()} pixels removed"
+    assert_allclose(8 * gone.y + gone.x - 9, np.flatnonzero(removed[3]))
+
+
+@pytest.mark.widget
+def test_a_ring_shows_where_each_search_begins():
+    for restarts in (1, 4):
+        scene = panel_noise(view=TWOS, n_active=10, image=3, restarts=restarts)
+        X, begun = scene.mark("space", "rest"), scene.mark("space", "begun")
+        active = scene.mark("space", "active")
+        assert len(active.x) == 10 and len(X.x) == 110 and len(begun.x) == restarts
+        assert set(begun.x) <= {*X.x, *active.x}  # at places of training images
 
 
 @pytest.mark.widget
 def test_the_shaded_density_of_the_panel_is_the_product_of_its_curves():
-    from gplvm_widgets.noise import panel_site
-
-    axes = panel_site(mean=-1.0, variance=4.0).axes[0]
-    lines = {line.get_label(): line.get_data() for line in axes.lines}
-    f, prior = lines["prior"]
-    area = axes.collections[0].get_paths()[0].vertices[1 : len(f) + 1]
-    product = prior * lines["likelihood (scaled)"][1]
-    assert_allclose(area[:, 1], product / (product.sum() * (f[1] - f[0])), atol=2e-3)
+    panel = panel_noise(mean=-1.0, variance=4.0).panel("densities")
+    exact, prior, likelihood = (panel.mark(key) for key in ("exact", "prior", "likelihood"))
+    product = prior.y * likelihood.y
+    assert_allclose(exact.high, product / (product.sum() * (prior.x[1] - prior.x[0])), atol=2e-3)
+    assert_allclose(exact.low, 0)
 
 
 @pytest.mark.widget
-def test_the_controls_of_the_other_view_step_aside(explorer):
-    explorer.set(noise="Ordinal")
-    assert explorer.controls["share"].layout.display == "none" and explorer.controls["level"].layout.display == ""
-    explorer.set(view="twos with gaps", n_active=10)
-    assert explorer.controls["share"].layout.display == "" and explorer.controls["mean"].layout.display == "none"
-
-
-@pytest.mark.widget
-def test_a_drag_in_the_densities_moves_the_prior_mean_and_arrow_keys_do_too(explorer):
-    figure = explorer.figure
-    explorer.picture.pointer = [*(figure.axes[0].transData.transform([2.5, 0.1]) / figure.bbox.size), 1]
-    assert explorer.settings["mean"] == pytest.approx(2.5, abs=0.05)
-    explorer.picture.arrow = [-5, 0, 1]
-    assert explorer.settings["mean"] == pytest.approx(2.0, abs=0.05)
-    explorer.picture.arrow = [0, 1, 2]
-    assert explorer.settings["variance"] > 1.05
-
-
-@pytest.mark.widget
-def test_run_makes_the_passes_and_the_slider_goes_back(explorer):
-    explorer.set(view="twos with gaps", noise="Gaussian", n_active=10)
-    explorer.run_now(max_steps=3)
-    assert "after 2 passes" in explorer.figure.axes[0].get_title(loc="left")
-    after = explorer.picture.png
-    explorer.scrubber.value = 0
-    assert "after 0 passes" in explorer.figure.axes[0].get_title(loc="left") and explorer.picture.png != after
-    explorer.set(view="one observation")
+def test_controls_and_run_of_the_other_view_step_aside(explorer):
+    shown = lambda: {name for name, w in explorer.controls.items() if w.layout.display != "none"}  # noqa: E731
+    in_use = lambda: {name for name, w in explorer.controls.items() if not w.disabled}  # noqa: E731
+    for noise, own in (("Ordinal", {"level"}), ("Probit", {"label"}), ("Gaussian", {"y", "noise_variance"})):
+        explorer.set(noise=noise)
+        assert in_use() == {"view", "noise", "mean", "variance"} | own == shown() - {"n_active"}
+        assert explorer.run_button.disabled and "one observation is answered at once" in explorer.why_box.value
     explorer.run_now()
-    assert explorer.state is None
+    assert explorer.state is None and explorer.kept == []
+    explorer.set(view=TWOS, n_active=10)
+    assert in_use() == shown() == {"view", "pixel_noise", "image", "share", "kernel", "init", "restarts", "n_active"}
+    assert not explorer.run_button.disabled and explorer.why_box.value == ""
+
+
+@pytest.mark.widget
+def test_a_drag_in_both_pictures_moves_the_prior_mean_and_arrow_keys_do_too(explorer):
+    assert [panel.listens for panel in explorer.scene.panels] == ["drag", "drag"]
+    for panel, x, mean in (("densities", 2.51, 2.5), ("effects", -1.0, -1.0), ("densities", 7.7, 6.0)):
+        explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": 0.1})
+        assert explorer.settings["mean"] == mean
+    explorer.view.hear({"type": "arrow", "panel": "densities", "right": -5, "up": 0})
+    assert explorer.settings["mean"] == 5.5 and explorer.settings["variance"] == 1.0
+    explorer.view.hear({"type": "arrow", "panel": "effects", "right": 0, "up": 1})
+    assert explorer.settings["variance"] == pytest.approx(10**0.05, rel=1e-3)
+    explorer.set(view=TWOS, n_active=10)
+    assert [panel.listens for panel in explorer.scene.panels] == ["", "", ""]
+
+
+@pytest.mark.widget
+def test_run_makes_the_passes_and_the_slider_goes_back(explorer, capsys):
+    explorer.set(view=TWOS, pixel_noise="Gaussian", n_active=10)
+    explorer.run_now()
+    assert len(explorer.kept) == 21 and "after 20 passes" in explorer.scene.panel("space").title
+    after = explorer.scene.mark("space", "rest").x
+    for shown, words in ((20, "after 20 passes"), (1, "after 1 pass "), (0, "after 0 passes")):
+        explorer.scrubber.value = shown
+        exec(explorer.shown_code(), {})
+        assert explorer.scene.says in capsys.readouterr().out and words in explorer.scene.panel("space").title
+    assert not np.array_equal(explorer.scene.mark("space", "rest").x, after)
+    explorer.set(view="one observation")
+    assert explorer.state is None and explorer.kept == []
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    from gplvm_widgets.noise.site import model_of, site_of
-
-    explorer.ask(3)
-    explorer.reveal()
+    scenes = []
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        before = explorer.scene
+        explorer.commit(question.right)
+        explorer.reveal()
+        assert "Right." in explorer.question_box.value
+        scenes.append((before, explorer.scene))
+    now, expected = (scene.mark("effects", "precision now").y[0] for scene in scenes[0])
+    assert explorer.questions[0].right == 0 and 0.4 < now < 0.5 and 0.005 < expected < 0.015
     model, y = model_of("Probit", label=1)
-    assert site_of(model, y, 4.0, 1.0).precision < 0.02
-    sharpest = [site_of(model, y, mean, 1.0).precision for mean in (-4.0, -40.0, -4000.0)]
-    assert sharpest[0] < sharpest[1] <= sharpest[2] < 1.0 and sharpest[0] > 0.8
-    settings_, now = explorer.settings, explorer.figure.filled
-    nearest = np.min(np.sum((few_twos(120) > 0.5) != (now.expected > 0.5), axis=1))
-    assert settings_["share"] == 0.8 and now.removed.sum() == 51 and nearest <= 12  # it looks like a two
+    sharpest = [site_of(model, y, mean, 1.0).precision for mean in (0.0, -4.0, -40.0, -4000.0)]
+    assert_allclose(scenes[1][1].mark("effects", "precision now").y[0], sharpest[1])
+    assert explorer.questions[1].right == 1 and sharpest == sorted(sharpest) and 0.999 < sharpest[-1] < 1.0
+    wrong = [len(scene.mark("filled", "crosses").x) for scene in scenes[2]]
+    assert explorer.questions[2].right == 1 and wrong == [1, 11] and "now 11 pixels" in explorer.questions[2].answer
+
+
+@pytest.mark.widget
+def test_what_fills_four_fifths_of_an_image_is_nearly_always_a_two():
+    """The answer of question 3, for every test image: which digit is nearest to the image with its gaps filled?"""
+    digits = load_digits()
+    others = np.delete(np.arange(len(digits.data)), np.flatnonzero(digits.target == 2)[120:])
+    ink = binary_images(digits.data[others] / 16) > 0.5
+    nearest = []
+    for image in range(57):
+        whole = panel_noise(view=TWOS, share=0.8, image=image).mark("filled", "images").values[:, 9:].ravel() > 0.5
+        nearest.append(digits.target[others][np.argmin(np.sum(ink != whole, axis=1))])
+    assert nearest[8] == 2 and np.sum(np.array(nearest) == 2) >= 50
 
 
 @pytest.mark.browser
@@ -922,20 +978,25 @@ def test_the_explorer_lives_in_jupyterlab(lab, screenshots):
         page.screenshot_around(".gplvm-explorer", screenshots / "lab_08_noise.png")
         page.control("mean").press("ArrowRight")
         moved = page.wait_for_new_picture(start)
-        page.click_picture(0.5, 0.6)
+        page.drag_picture("densities", (0.0, 0.1), (2.0, 0.1))
         page.wait_for_new_picture(moved)
+        assert float(page.control("mean").value()) == 2.0
         page.click("Question 3")
-        page.wait_until(lambda: "Predict first" in page.text(".gplvm-question"), 10, "the question")
+        page.wait_until(lambda: "four fifths" in page.text(".gplvm-question"), 10, "the question")
         asked = page.picture_at_rest()
         page.click("Run")
-        page.wait_until(lambda: page.progress() > 0, 30, "the first pass")
+        page.wait_until(lambda: page.progress() > 0.1, 30, "two passes")
         page.click("Stop")
         stopped = page.picture_at_rest()
         page.control("share").press("ArrowRight", 4)
         page.wait_for_new_picture(stopped)
         page.screenshot_around(".gplvm-explorer", screenshots / "lab_08_noise_twos.png")
+        printed = page.run_shown_code()["printed"]
+        assert page.scene()["says"] in printed
+        page.click_css(".gplvm-choices label:has-text('another two')")
         page.click("Reveal")
         assert page.wait_for_new_picture(stopped) != asked
+        assert "Right." in page.text(".gplvm-question")
         assert page.error_box() == "" and page.errors() == []
 
 

@@ -1,5 +1,6 @@
 """Chapter 13: test points. Moments, latent posteriors, densities, reconstruction, the classifier, the explorer."""
 
+import asyncio
 import json
 from functools import partial
 from pathlib import Path
@@ -555,64 +556,193 @@ test_common_mistakes_get_their_own_hint = common_mistakes(
 EXPLORER = partial(explore_prediction, n_inducing=5, n_starts=1)
 
 
+def shown_answer(explorer):
+    """What the models say about the image that is shown."""
+    from gplvm_widgets.prediction import answer
+
+    return answer(**{name: value for name, value in explorer.settings.items() if name != "brush"})
+
+
 @pytest.mark.widget
 @pytest.mark.parametrize(
     "chosen",
     [{}, dict(image=4, share=0.6, erased="1 2 3", model="8"), dict(kernel="linear", noise="own", share=0.0, erased="")],
 )
-def test_the_code_shown_computes_what_the_panel_shows(chosen, explorer, capsys):
+def test_the_code_shown_computes_what_the_scene_shows(chosen, explorer, capsys):
     explorer.set(**chosen)
-    now, scope = explorer.figure.answer, {}
-    exec(explorer.code(explorer.settings), scope)
+    now, scope = shown_answer(explorer), {}
+    exec(explorer.shown_code(), scope)
     assert_allclose(scope["log_densities"], now.log_densities, rtol=1e-6)
     assert_allclose(scope["filled"].mean, now.filled.mean, rtol=1e-6, atol=1e-6)
     assert scope["shown"] == now.shown and np.array_equal(scope["seen"], now.seen)
+    assert explorer.scene.says in capsys.readouterr().out
 
 
 @pytest.mark.widget
-def test_a_click_draws_a_pixel_away_and_brings_it_back(explorer):
+def test_the_panels_show_the_numbers_of_the_models(explorer):
+    from gplvm_widgets.prediction import judges
+
+    explorer.set(image=4, share=0.6, erased="0, 1", model="8", n_starts=4)
+    now, scene = shown_answer(explorer), explorer.scene
+    judge = judges("RBF", 5, "shared").models_[2]
+    hidden = ~now.seen
+    picture = scene.mark("seen", "image").values.ravel()
+    assert np.array_equal(np.isnan(picture), hidden) and np.array_equal(picture[~hidden], now.truth[~hidden])
+    assert len(scene.mark("seen", "by you").x) == 2 and len(scene.mark("seen", "at random").x) == hidden.sum() - 2
+    assert_allclose(scene.mark("expected", "image").values.ravel(), now.filled.mean[0])
+    deviation = scene.mark("deviation", "image")
+    assert_allclose(deviation.values.ravel(), now.filled.std[0])
+    assert deviation.bar == "deviation of the ink" and deviation.low < now.filled.std.min()
+    error = np.abs(now.filled.mean[0] - now.truth)[hidden]
+    assert scene.panel("pixels").title == f"{len(error)} missing pixels: mean error {error.mean():.1f} of 16"
+    inside = int(np.sum(error < 2 * now.filled.std[0][hidden]))
+    assert scene.mark("pixels", "missing").label == f"missing, {inside} of {len(error)} within 2 dev."
+    truth = scene.mark("pixels", "deviations").y.reshape(-1, 3)  # low, high, gap
+    assert_allclose(truth[:, :2].mean(axis=1), now.truth[hidden], atol=1e-12)
+    assert_allclose(np.diff(truth[:, :2]).ravel(), 4 * now.filled.std[0][hidden])
+    one, other = judge.active_dims_[:2]
+    for k in (1, 2):
+        ellipse = scene.mark("place", f"{k} dev.")
+        assert_allclose([ellipse.x[0], ellipse.y[0]], now.filled.latent_mean[0, [one, other]])
+        spread = k * np.sqrt(now.filled.latent_variance[0, [one, other]])
+        assert_allclose(ellipse.factors[0], np.diag(spread))
+    tried = scene.mark("place", "tried")
+    seen = judge.rows_[:, now.seen] - now.truth[now.seen]
+    nearest = np.argsort(np.sum(seen**2, axis=1))[:4]
+    assert_allclose(np.column_stack([tried.x, tried.y]), judge.latent_mean_[np.ix_(nearest, [one, other])])
+    bars = np.empty(3)
+    for key in ("truth", "others"):
+        bars[scene.mark("classes", key).x.astype(int)] = scene.mark("classes", key).height
+    assert_allclose(bars, now.log_densities - now.log_densities.mean())
+    assert scene.mark("classes", "truth").x.tolist() == [1] and now.label == 5
+    odds = np.exp(now.log_densities - now.log_densities.max())
+    assert_allclose(now.probabilities, odds / odds.sum(), rtol=1e-9)  # as many images of each digit
+    assert scene.panel("classes").x.tick_labels[1] == f"5 ({now.probabilities[1]:.2f})"
+
+
+@pytest.mark.widget
+def test_another_noise_fits_nothing_again():
+    from gplvm_widgets.prediction import fitted, judges
+
+    model = fitted("RBF", 5)
+    own, shared = (judges("RBF", 5, noise) for noise in ("own", "shared"))
+    assert fitted("RBF", 5) is model
+    assert_allclose([m.noise_variance_ for m in own.models_], model.noise_variances_)
+    assert_allclose([m.noise_variance_ for m in shared.models_], model.noise_variances_.mean())
+    assert all(np.array_equal(a.latent_mean_, b.latent_mean_) for a, b in zip(own.models_, shared.models_, strict=True))
+
+
+@pytest.mark.widget
+def test_a_kernel_fits_ahead_all_models_that_a_reader_can_ask_for(monkeypatch):
+    from gplvm_widgets.prediction import SIZES, fitted
+
+    async def opened():
+        monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda seconds, do, *what: do(*what))
+        return explore_prediction()
+
+    fitted.cache_clear()
+    explorer = asyncio.run(opened())
+    assert fitted.cache_info().misses == len(SIZES) + 1
+    for chosen in [dict(n_inducing=size) for size in SIZES] + [dict(kernel="linear")]:
+        explorer.set(**chosen)
+    assert fitted.cache_info().misses == len(SIZES) + 1
+
+
+@pytest.mark.widget
+def test_a_drag_draws_pixels_away_and_brings_them_back(explorer):
     explorer.set(share=0.0)
-    axes = explorer.figure.axes[0]
-    place = axes.transData.transform((3, 2)) / explorer.figure.bbox.size
-    explorer.picture.pointer = [*place, 1]
-    assert explorer.settings["erased"] == "19" and not explorer.figure.answer.seen[19]
+    assert explorer.scene.panel("seen").hint == "drag to erase"
+    assert explorer.scene.panel("pixels").title == "no pixel is missing"
+    for x in (3.2, 3.4, 4.1):
+        explorer.view.hear({"type": "point", "panel": "seen", "x": x, "y": 2.0})
+    assert explorer.settings["erased"] == "19 20" and not shown_answer(explorer).seen[[19, 20]].any()
     explorer.set(brush="restore")
-    explorer.picture.pointer = [*place, 2]
-    assert explorer.settings["erased"] == "" and explorer.figure.answer.seen.all()
-    explorer.picture.arrow = [1, 1, 1]
+    assert explorer.scene.panel("seen").hint == "drag to restore"
+    for x in (3.0, 4.0, 5.0):
+        explorer.view.hear({"type": "point", "panel": "seen", "x": x, "y": 2.4})
+    assert explorer.settings["erased"] == "" and shown_answer(explorer).seen.all()
+    explorer.view.hear({"type": "arrow", "panel": "seen", "right": 1, "up": 1})
     assert explorer.settings["image"] == 1 and explorer.settings["share"] == 0.1
+    assert [panel.key for panel in explorer.scene.panels if panel.listens] == ["seen"]
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("junk", ["abc", "64", "3.5", "-1", "NaN", "1 2 x", "²"])
+def test_what_is_no_pixel_is_explained(junk, explorer, monkeypatch):
+    monkeypatch.setattr(type(explorer), "raise_errors", False)
+    explorer.set(erased=junk)
+    assert f"“{junk.split()[-1]}” is none of them" in explorer.problem and "0 (upper left) to 63" in explorer.problem
+    explorer.set(erased="1,2")
+    assert explorer.problem == "" and np.flatnonzero(~shown_answer(explorer).seen[:3]).tolist()[-2:] == [1, 2]
 
 
 @pytest.mark.widget
 def test_with_nothing_left_the_error_is_shown(explorer, monkeypatch):
     monkeypatch.setattr(type(explorer), "raise_errors", False)
     explorer.set(erased=" ".join(map(str, range(64))))
-    assert "no observed value" in explorer.error_box.value
+    assert "nothing to recognise" in explorer.problem
     explorer.set(erased="")
-    assert explorer.error_box.value == ""
+    assert explorer.problem == ""
+
+
+@pytest.mark.widget
+def test_planes_have_no_use_for_the_number_of_inducing_points_and_all_else_moves_the_scene(explorer):
+    def numbers(scene):
+        return [panel.wire(stored=True) for panel in scene.panels]
+
+    assert explorer.unused(explorer.settings) == {}
+    moves = dict(image=7, share=0.0, erased="9", brush="restore", n_starts=5, n_inducing=10, noise="own", model="8")
+    for name, value in moves.items():
+        before, kept = numbers(explorer.scene), explorer.settings[name]
+        explorer.set(**{name: value})
+        assert numbers(explorer.scene) != before, name
+        explorer.set(**{name: kept})
+        assert numbers(explorer.scene) == before, name
+    explorer.set(kernel="linear")
+    before = numbers(explorer.scene)
+    assert explorer.controls["n_inducing"].disabled and "planes" in explorer.why_box.value
+    explorer.set(n_inducing=20)
+    assert numbers(explorer.scene) == before
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    answers = {}
-    for number in (1, 2, 3):
-        explorer.ask(number)
-        before = explorer.figure.answer
-        explorer.reveal()
-        answers[number] = before, explorer.figure.answer
     from gplvm_widgets.prediction import fitted, load
 
-    before, after = answers[1]  # little is seen: a wide place, a picture near the class's mean
-    assert after.filled.latent_variance.mean() > 1.5 * before.filled.latent_variance.mean()
+    def ask(number):
+        explorer.ask(number)
+        before, scene = shown_answer(explorer), explorer.scene
+        explorer.commit(explorer.asked.right)
+        explorer.reveal()
+        assert "Right." in explorer.question_box.value
+        return before, shown_answer(explorer), explorer.asked.choices[explorer.asked.right], scene, explorer.scene
+
     Y, target, _, _ = load()
-    mean = Y[target == 8].mean(axis=0)
-    assert np.abs(after.filled.mean - mean).mean() < np.abs(before.filled.mean - mean).mean()
-    before, after = answers[2]  # the three nearest to a five
-    assert after.shown == 0 and after.log_densities[0] < after.log_densities[1] - 20
-    before, after = answers[3]  # less noise, less tolerance
-    noise = fitted("RBF", 20, "own").noise_variances_
-    change = after.log_densities - before.log_densities
-    assert change[np.argmax(noise)] > change[np.argmin(noise)]
+    before, after, right, *_ = ask(1)  # little is seen: a wide place, a picture near the mean of its class
+    assert before.label == 8 and np.argmax(before.probabilities) == 2
+    assert after.filled.latent_variance.mean() > 5 * before.filled.latent_variance.mean()
+    assert after.filled.std.max() > before.filled.std.max()
+    was, now, mean = before.filled.mean[0], after.filled.mean[0], Y[target == 8].mean(axis=0)
+    fainter = was * (was @ now) / (was @ was)
+    rivals = {"nothing: an empty image": 0 * now, "the average eight": mean, "the same eight, fainter": fainter}
+    far = {name: np.sqrt(np.mean((now - rival) ** 2)) for name, rival in rivals.items()}
+    assert right == min(far, key=far.get) and far[right] < 0.5 * sorted(far.values())[1]
+
+    before, after, right, *_ = ask(2)  # the three nearest to a five
+    assert before.label == 5 and after.shown == 0 and right == "a three"
+    nearest = {k: np.sqrt(np.mean((Y[target == k] - after.filled.mean[0]) ** 2, axis=1)).min() for k in (3, 5)}
+    assert nearest[3] < 0.7 * nearest[5]
+    assert after.log_densities[0] < after.log_densities[1] - 100
+
+    before, after, right, scene, scene_after = ask(3)  # the more noise, the more is forgiven
+    noise = fitted("RBF", 20).noise_variances_
+    lead = [a.log_densities - a.log_densities.mean() for a in (before, after)]
+    gained = int(np.argmax(lead[1] - lead[0]))
+    assert gained == int(np.argmax(noise)) and right == "that of the " + ("threes", "fives", "eights")[gained]
+    assert before.label == 5 and explorer.settings["noise"] == "own"
+    low, high = scene.panel("classes").y.limits
+    moved = scene_after.mark("classes", "others").height - scene.mark("classes", "others").height
+    assert np.all(np.abs(moved) > 0.05 * (high - low))  # and this can be seen
 
 
 # --- the explorer in a real page -----------------------------------------------------------------------------
@@ -623,15 +753,19 @@ PAGE = ["explore_prediction(share=0.0)"]
 @pytest.mark.browser
 def test_pixels_are_drawn_away_in_a_page_and_the_slider_moves(page, screenshots):
     start = page.picture_at_rest()
-    page.screenshot(screenshots / "lab_13_prediction.png")
-    page.click_picture(0.17, 0.22)  # the image is the panel at the upper left
-    erased = page.wait_for_new_picture(start)
-    assert page.control("erased").value() != ""
+    page.drag_picture("seen", (3, 2), (4, 2), (5, 2))
+    page.wait_until(lambda: page.control("erased").value().endswith("21"), 10, "the last pixel of the drag")
+    erased = page.picture_at_rest()
+    assert erased != start
     page.control("share").press("ArrowRight", times=2)
     assert page.wait_for_new_picture(erased) != start
+    page.picture_at_rest()
+    page.screenshot(screenshots / "lab_13_prediction.png")
     names = page.run_shown_code()
-    assert names["log_densities"].shape == (3,)
+    assert names["log_densities"].shape == (3,) and page.scene()["says"] in names["printed"]
     assert page.error_box() == ""
+    page.control("erased").type("abc")
+    page.wait_until(lambda: "“abc” is none of them" in page.error_box(), 10, "the sentence about junk")
 
 
 # --- real data -----------------------------------------------------------------------------------------------

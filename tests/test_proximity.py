@@ -3,7 +3,9 @@
 import json
 import warnings
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from gplvm_widgets import explore_proximity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.optimize import lsq_linear
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -20,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gplvm_edu import threads
 from gplvm_edu.datasets import make_swiss_roll, simulate_oil_flow
-from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_distance
+from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_align, procrustes_distance
 from gplvm_edu.optimise import check_gradient
 from gplvm_edu.papers.proximity import compare_starts, start_maps
 from gplvm_edu.proximity import (
@@ -813,117 +816,217 @@ EXPLORER = partial(explore_proximity, n_points=150)
 
 
 SETTINGS = [
-    dict(data=data, noise=noise, method=method, start=start, n_neighbors=k, n_points=N)
-    for data, noise, method, start, k, N in [
-        ("Swiss roll", 0.0, "Isomap", "classical", 7, 200),
-        ("Swiss roll", 0.5, "PCA", "classical", 3, 150),
-        ("roll with a hole", 0.25, "metric MDS", "random", 12, 150),
-        ("oil flow", 0.4, "Sammon", "random", 2, 100),
-        ("oil flow", 0.0, "non-metric MDS", "classical", 5, 100),
-        ("oil flow", 1.5, "Isomap", "classical", 4, 100),
+    dict(data=data, noise=noise, method=method, start=start, n_neighbors=k, n_points=N, beside=beside)
+    for data, noise, method, start, k, N, beside in [
+        ("Swiss roll", 0.0, "Isomap", "classical", 7, 200, True),
+        ("Swiss roll", 0.5, "PCA", "classical", 3, 150, True),
+        ("roll with a hole", 0.25, "metric MDS", "random", 12, 150, False),
+        ("oil flow", 0.4, "Sammon", "random", 2, 100, True),
+        ("oil flow", 0.0, "non-metric MDS", "classical", 5, 100, True),
+        ("oil flow", 1.5, "Isomap", "classical", 4, 100, False),
     ]
 ]
+
+
+def run_code(explorer, capsys):
+    """The names that the code shown defines; what it prints is what the picture says."""
+    names = {}
+    exec(explorer.shown_code(), names)
+    assert explorer.scene.says in capsys.readouterr().out
+    return names
+
+
+def drawn(scene, panel):
+    """The points of one panel, (N, 2)."""
+    points = scene.mark(panel, "points")
+    return np.column_stack([points.x, points.y])
 
 
 @pytest.mark.widget
 @pytest.mark.parametrize("chosen", SETTINGS, ids=lambda s: f"{s['data']}-{s['method']}-{s['n_neighbors']}")
 def test_the_code_shown_computes_what_the_panel_shows(chosen, explorer, capsys):
-    from gplvm_widgets.proximity import layout, scene, start_value
-
     explorer.set(**chosen)
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    now = scene(chosen["data"], chosen["noise"], chosen["n_points"], chosen["n_neighbors"])
-    order = ("data", "noise", "n_points", "n_neighbors", "method", "start")
-    X, _ = layout(*(chosen[name] for name in order))
-    assert_allclose(scope["geodesics"], now.geodesics)
-    assert scope["n_pieces"] == now.n_pieces
-    assert_allclose(scope["X"], X, atol=1e-9 * np.abs(X).max())
-    assert_allclose(scope["value"], start_value(*(chosen[name] for name in order)), rtol=1e-6)
-    said = capsys.readouterr().out
-    assert ("errors of" if chosen["data"] == "oil flow" else "Procrustes distance") in said
-    if now.sheet is not None:
-        assert f"{len(now.jumps)} short circuits" in said
+    scene, names = explorer.scene, run_code(explorer, capsys)
+    X = names["X"]
+    assert_allclose(drawn(scene, "map"), X, atol=1e-9 * np.abs(X).max())
+    assert scene.mark("likelihood", "own").y == pytest.approx([names["last"].value], rel=1e-9)
+    on = ~np.isnan(scene.mark("graph", "edges").path()[0])
+    assert np.sum(on[:-1] & on[1:]) == sparse.triu(names["graph"]).nnz
+    rivals = [mark.key for mark in scene.panel("likelihood").marks if mark.key.startswith("rival")]
+    assert bool(rivals) == ("last_of_pca" in names) == (chosen["beside"] and chosen["method"] != "PCA")
+    explorer.run_now(max_steps=4)
+    assert_allclose(drawn(explorer.scene, "map"), run_code(explorer, capsys)["X"], rtol=1e-6)
+    explorer.scrubber.value = 1
+    names = run_code(explorer, capsys)
+    assert explorer.state.number == 1 and "iteration 1:" in explorer.scene.says
+    assert_allclose(drawn(explorer.scene, "map"), names["X"], rtol=1e-6)
 
 
 @pytest.mark.widget
-def test_the_panel_alone_is_a_figure_with_four_views():
-    from gplvm_widgets.proximity import panel_proximity
-
-    figure = panel_proximity(n_points=100, n_neighbors=5, noise=0.1)
-    titles = " ".join(axes.get_title(loc="left") for axes in figure.axes)
-    assert len(figure.axes) == 4 and "neighbour graph" in titles and "log likelihood" in titles
-
-
-@pytest.mark.widget
-def test_isomap_in_the_panel_is_the_estimator():
-    from gplvm_widgets.proximity import layout, load
-
-    X, geodesics = layout("Swiss roll", 0.0, 150, 6, "Isomap", "classical")
-    model = Isomap(2, 6).fit(load("Swiss roll", 0.0, 150)[0])
-    assert_allclose(geodesics, model.geodesics_)
-    assert_allclose(X, model.embedding_)
+def test_isomap_in_the_panel_is_the_estimator(explorer):
+    explorer.set(n_neighbors=6)
+    model = Isomap(2, 6).fit(make_swiss_roll(150, random_state=0).data)
+    assert_allclose(drawn(explorer.scene, "map"), model.embedding_)
+    pairs = explorer.scene.mark("kept_distances", "pairs")
+    condensed = squareform(model.geodesics_, checks=False)
+    assert len(pairs.x) == 1500 and set(pairs.x.round(9)) <= set(condensed.round(9))
 
 
 @pytest.mark.widget
-def test_a_click_chooses_the_nearest_point_and_moves_only_the_path(explorer):
-    from gplvm_widgets.proximity import path_to, scene
-
-    figure = explorer.figure
-    now = scene("Swiss roll", 0.0, 150, 7)
-    for gid, places in (("graph", now.page), ("map", explorer.positions())):
-        axes = next(a for a in figure.axes if a.get_gid() == gid)
-        place = axes.transData.transform(places[23]) / figure.bbox.size
-        explorer.picture.pointer = [*place, len(gid)]
-        assert explorer.settings["point"] == 23 and explorer.figure is figure
+def test_a_click_chooses_the_nearest_point_and_moves_only_the_way(explorer, capsys):
+    names = run_code(explorer, capsys)
+    lengths = geodesic_distances(names["graph"])
+    for panel in ("graph", "map"):
+        before = explorer.scene
+        explorer.view.hear({"type": "point", "panel": panel, **dict(zip("xy", drawn(before, panel)[23], strict=True))})
+        after = explorer.scene
+        assert explorer.settings["point"] == 23
+        same = [a is b for a, b in zip(before.panels, after.panels, strict=True)]
+        assert same == [False, False, True, True]
+        way = np.column_stack([after.mark(panel, "way").x, after.mark(panel, "way").y])
+        assert_allclose(way[0], drawn(after, panel)[23])
+        assert_allclose(way[-1], drawn(after, panel)[np.argmax(lengths[23])])
         explorer.set(point=0)
-    way = path_to(now, 23)
-    lengths = now.distances[way[:-1], way[1:]]
-    assert way[-1] == 23 and lengths.sum() == pytest.approx(now.geodesics[23].max())
+    assert f"way: {lengths[0].max():.3g} through the graph" in explorer.scene.mark("graph", "way").label
+
+
+@pytest.mark.widget
+def test_the_way_is_made_of_edges_and_is_the_shortest():
+    from gplvm_widgets.proximity import graph_of, way_from
+
+    setting = ("Swiss roll", 0.0, 150, 7)
+    way, length = way_from(*setting, 23)
+    graph = graph_of(*setting).matrix
+    steps = np.array([graph[a, b] for a, b in pairwise(way)])
+    assert way[0] == 23 and np.all(steps > 0)
+    assert steps.sum() == pytest.approx(length) == pytest.approx(geodesic_distances(graph)[23].max())
 
 
 @pytest.mark.widget
 def test_arrow_keys_walk_along_the_sheet(explorer):
-    from gplvm_widgets.proximity import load
-
-    colour = load("Swiss roll", 0.0, 150)[1]
+    colour = make_swiss_roll(150, random_state=0).target
     before = colour[explorer.settings["point"]]
-    explorer.picture.arrow = [1, 0, 1]
-    assert colour[explorer.settings["point"]] > before
-    explorer.picture.arrow = [-1, 0, 2]
+    explorer.view.hear({"type": "arrow", "panel": "graph", "right": 1, "up": 0})
+    assert colour[explorer.settings["point"]] == min(colour[colour > before])
+    explorer.view.hear({"type": "arrow", "panel": "map", "right": -1, "up": 0})
     assert colour[explorer.settings["point"]] == before
 
 
 @pytest.mark.widget
-def test_run_climbs_from_the_map_and_the_next_run_is_drawn_beside_it(explorer):
-    explorer.set(method="PCA")
+def test_run_climbs_from_the_map_and_from_pca_beside_it(explorer):
     explorer.run_now(max_steps=15)
-    X, values, name = explorer.state
-    assert name == "PCA" and len(values) == 15 and np.all(np.diff(values) > 0) and X.shape == (150, 2)
-    explorer.set(method="Isomap")
-    assert explorer.state is None
+    own, rival = (explorer.scene.mark("likelihood", key) for key in ("own", "rival"))
+    X = drawn(explorer.scene, "map")
+    assert len(own.y) == len(rival.y) == 15 and np.all(np.diff(own.y) > 0) and np.all(np.diff(rival.y) > 0)
+    assert own.label == f"from Isomap: {own.y[-1]:.0f}" and rival.label == f"from PCA: {rival.y[-1]:.0f}"
+    explorer.set(method="PCA")
+    assert explorer.state is None and explorer.controls["beside"].disabled
+    explorer.run_now(max_steps=15)
+    assert_allclose(explorer.scene.mark("likelihood", "own").y, rival.y, rtol=1e-9)  # the rival is the run from PCA
+    assert [mark.key for mark in explorer.scene.panel("likelihood").marks] == ["own", "own now"]
+    explorer.set(method="Isomap", beside=False)
+    explorer.run_now(max_steps=15)
+    assert_allclose(drawn(explorer.scene, "map"), X, rtol=1e-9)  # the rival does not touch it
+
+
+@pytest.mark.widget
+def test_nothing_is_remembered_but_the_settings_and_the_state(explorer):
+    from gplvm_widgets.proximity import panel_proximity
+
     explorer.run_now(max_steps=5)
-    drawn = [text.get_text() for text in explorer.figure.axes[3].texts]
-    assert any(text.startswith("PCA: ") for text in drawn) and any(text.startswith("Isomap, 7") for text in drawn)
-    explorer.set(noise=0.3)  # other data: nothing to compare with
-    assert not any("PCA" in text.get_text() for text in explorer.figure.axes[3].texts)
+    explorer.set(method="Sammon", n_neighbors=10)
+    explorer.run_now(max_steps=3)
+    again = panel_proximity(**explorer.settings, state=explorer.state)
+    for before, after in zip(explorer.scene.panels, again.panels, strict=True):
+        assert repr(before.wire()) == repr(after.wire())
+    assert again.says == explorer.scene.says
+
+
+@pytest.mark.widget
+def test_a_run_that_comes_to_rest_first_waits_for_the_other(explorer, monkeypatch):
+    from gplvm_widgets import proximity
+
+    states = [SimpleNamespace(X=k * np.ones((2, 2)), value=float(k)) for k in range(5)]
+    lengths = {"Isomap": 2, "PCA": 4}
+    monkeypatch.setattr(proximity, "climb", lambda *setting: iter(states[: lengths[setting[4]]]))
+    kept = [state for _, state in explorer.iterates(explorer.settings)]
+    assert [len(state.values) for state in kept] == [1, 2, 2, 2] and [len(s.rival) for s in kept] == [1, 2, 3, 4]
+    assert kept[-1].X[0, 0] == 1.0 and kept[-1].number == 3
+
+
+@pytest.mark.widget
+def test_what_the_data_or_the_map_do_not_have_is_not_offered(explorer):
+    explorer.set(n_points=400, point=399, method="metric MDS")
+    assert explorer.unused(explorer.settings) == {}
+    explorer.set(data="roll with a hole")
+    assert explorer.settings["point"] == explorer.controls["point"].max == len(drawn(explorer.scene, "map")) - 1 < 399
+    explorer.set(method="PCA")
+    assert set(explorer.unused(explorer.settings)) == {"start", "beside"}
+    explorer.set(method="Isomap")
+    assert set(explorer.unused(explorer.settings)) == {"start"}
+
+
+@pytest.mark.widget
+def test_the_stress_maps_of_few_steps_are_nearly_at_their_end():
+    from gplvm_widgets.proximity import STRESS_MAPS, layout, load
+
+    D = load("Swiss roll", 0.0, 400).distances
+    for method, measure in (("metric MDS", stress), ("Sammon", sammon), ("non-metric MDS", kruskal_stress)):
+        Model, _ = STRESS_MAPS[method]
+        *_, end = Model(2, metric="distance", max_iter=200, tol=1e-6).iterates(D)
+        X = layout("Swiss roll", 0.0, 400, None, method, "classical")
+        assert measure(end.X, D) < measure(X, D) < 1.01 * measure(end.X, D), method
+
+
+def sammon(X, D):
+    return sammon_stress(X, D)[0]
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    from gplvm_widgets.proximity import layout, scene
+    from gplvm_widgets.proximity import geodesics, graph_of, load
 
-    order = ("data", "noise", "n_points", "n_neighbors")
-    maps = {}
-    for q, question in enumerate(explorer.questions):
-        for when, chosen in (("before", question.before), ("after", question.before | question.after)):
-            now = scene(*(chosen[name] for name in order))
-            X, wanted = layout(*(chosen[name] for name in order), chosen["method"], chosen["start"])
-            maps[q, when] = (now, procrustes_distance(now.sheet, X), stress(X, wanted))
-    assert len(maps[0, "before"][0].jumps) == 0 and len(maps[0, "after"][0].jumps) == 4
-    assert round(maps[0, "before"][1], 2) == 0.08 and round(maps[0, "after"][1], 2) == 0.79
-    assert maps[1, "after"][2] < maps[1, "before"][2] and min(maps[1, "before"][1], maps[1, "after"][1]) > 0.6
-    assert maps[2, "after"][1] > 2 * maps[2, "before"][1] and len(maps[2, "after"][0].jumps) == 0
+    seen = {}
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        before = drawn(explorer.scene, "map")
+        explorer.commit(question.right)
+        explorer.reveal()
+        chosen = question.before | question.after
+        assert chosen == {**explorer.settings, "point": chosen["point"]}
+        seen[number] = before, drawn(explorer.scene, "map"), question.choices[question.right]
+    roll = make_swiss_roll(400, random_state=0)
+    sheet, D = roll.extra["sheet"], cdist(roll.data, roll.data)
+
+    before, after, right = seen[1]
+    graphs = [graph_of("Swiss roll", 0.0, 400, k) for k in (7, 10)]
+    assert [len(graph.jumps) for graph in graphs] == [0, 4] and len(graphs[1].edges) == 2331
+    for graph in graphs:  # drawn as a walk: every edge once, in fewer than half of three numbers each
+        a, b = graph.walk[:-1], graph.walk[1:]
+        walked = np.sort(np.column_stack([a, b])[(a >= 0) & (b >= 0)], axis=1)
+        assert np.array_equal(np.unique(walked, axis=0), np.unique(graph.edges, axis=0)) and len(walked) == len(
+            graph.edges
+        )
+        assert len(graph.walk) < 1.5 * len(graph.edges)
+    assert [round(procrustes_distance(sheet, X), 2) for X in (before, after)] == [0.08, 0.79]
+    short, long = (squareform(geodesics("Swiss roll", 0.0, 400, k), checks=False) for k in (10, 7))
+    assert np.all((short / long)[long > np.quantile(long, 0.9)] < 0.75)  # each takes a jump
+    assert np.mean((short / long)[long > np.quantile(long, 0.75)] < 0.9) > 0.9
+    errors = [np.linalg.norm(procrustes_align(sheet, X) - sheet, axis=1) for X in (before, after)]
+    assert right == "nearly all of it" and np.mean(errors[1] > 3 * errors[0]) > 0.9
+
+    before, after, right = seen[2]
+    assert right == "no, the sheet stays rolled up" and stress(after, D) < 0.85 * stress(before, D)
+    assert min(procrustes_distance(sheet, X) for X in (before, after)) > 0.9
+
+    before, after, right = seen[3]
+    holed = load("roll with a hole", 0.0, 400).sheet
+    assert not any(len(graph_of(data, 0.0, 400, 6).jumps) for data in ("Swiss roll", "roll with a hole"))
+    middle, reach = (sheet.max(axis=0) + sheet.min(axis=0)) / 2, np.ptp(sheet, axis=0)
+    beside = np.abs(holed[:, 0] - middle[0]) < 0.2 * reach[0]
+    above, below = beside & (holed[:, 1] > middle[1]), beside & (holed[:, 1] < middle[1])
+    heights = [X[above, 1].min() - X[below, 1].max() for X in (holed, procrustes_align(holed, after))]
+    assert right == "the hole is too large" and 1.7 < heights[1] / heights[0] < 2.0
 
 
 # --- the explorer in a real page -----------------------------------------------------------------------------
@@ -950,21 +1053,28 @@ def test_neighbours_and_noise_redraw_and_come_back(page, screenshots):
 @pytest.mark.browser
 def test_a_click_shows_another_way_and_run_climbs(page):
     start, point = page.picture_at_rest(), page.control("point").value()
-    page.click_picture(0.3, 0.25)  # the graph is the panel at the upper left
+    places = next(panel for panel in page.scene()["panels"] if panel["key"] == "graph")["marks"]
+    points = next(mark for mark in places if mark["key"] == "points")
+    page.click_picture("graph", points["x"][77], points["y"][77])
     there = page.wait_for_new_picture(start)
     assert page.control("point").value() != point
     page.click("Run")
     page.wait_until(lambda: page.picture() not in (None, there), 20, "the first picture of the run")
     page.click("Stop")
     stopped = page.picture_at_rest()
-    assert stopped not in (start, there) and 0 < page.progress() <= 1
+    assert stopped not in (start, there) and 0 <= page.progress() <= 1
+    said = page.scene()["says"]
+    assert "GP-LVM, iteration" in said and said in page.run_shown_code()["printed"]
+    page.click("Show the code")
     assert page.error_box() == ""
 
 
 @pytest.mark.browser
 def test_show_the_code_shows_code_that_runs(page):
+    page.control("method").choose("PCA")
+    page.wait_until(lambda: "PCA: Procrustes" in page.scene()["says"], 20, "the map of PCA")
     names = page.run_shown_code()
-    assert names["X"].shape == (150, 2)
+    assert names["X"].shape == (150, 2) and page.scene()["says"] in names["printed"]
     page.click("Show the code")
 
 
@@ -997,7 +1107,7 @@ test_common_mistakes_get_their_own_hint = common_mistakes(
         ("proximity.4", np.sort, "sorted"),
         ("proximity.4", lambda y: y, "falls"),
         ("proximity.5", lambda G, q: principal_coordinates(np.sqrt(G), q)[0], "roots"),
-        ("proximity.6", 12, "red edge already"),
+        ("proximity.6", 12, "orange edge already"),
         ("proximity.6", 3, "room for more"),
         ("proximity.7", 1.0 - np.eye(6), "different"),
         ("proximity.7", np.abs(np.subtract.outer([0, 1, 3.3, 7, 12, 20.5], [0, 1, 3.3, 7, 12, 20.5])), "never zero"),

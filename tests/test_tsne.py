@@ -658,85 +658,157 @@ def test_all_digits_final_cost_is_that_of_scikit_learn_within_three_per_cent():
 # --- the explorer --------------------------------------------------------------------------------------------
 
 SMALL = dict(n_points=60, perplexity=10)
+CURVE = ("data", "n_points", "perplexity", "start", "width", "energy")
 
 
 EXPLORER = partial(explore_tsne, **SMALL)
 
 
+def shown_model(explorer):
+    """The model whose pictures are shown."""
+    from gplvm_widgets.tsne.fit import fitted
+
+    return fitted(*(explorer.settings[name] for name in (*CURVE, "temperature")))
+
+
+def wire(scene):
+    """All that a page is told."""
+    return json.dumps(scene.wire(stored=True), sort_keys=True)
+
+
 @pytest.mark.widget
 @pytest.mark.parametrize("data", ["digits", "oil flow"])
-def test_panel_draws_map_decoded_place_and_both_terms(data):
-    from gplvm_widgets.explorer import render_png
+def test_panel_shows_map_decoded_place_and_both_terms(data):
     from gplvm_widgets.tsne import panel_tsne
     from gplvm_widgets.tsne.fit import TEMPERATURES, fitted, load
 
-    figure = panel_tsne(data, temperature=1e-4, known=(np.inf, 1e-12), **SMALL)
-    latent, bar, decoded, likelihood, energy = figure.axes
-    model = fitted(data, 60, 10, "t-SNE", 3.16, "corrected", 1e-4)
-    errors = nearest_neighbour_errors(model.embedding_, load(data, 60)[1])
-    assert latent.get_title(loc="left") == f"temperature 1e-4: {errors} of 60 points beside another class"
-    assert list(likelihood.lines[0].get_xdata()) == [0, TEMPERATURES.index(1e-4), len(TEMPERATURES) - 1]
-    assert_allclose(likelihood.lines[1].get_ydata(), model.log_likelihood_ / model.rows_.size)
-    assert_allclose(energy.lines[1].get_ydata(), model.energy_)
-    assert "log precision" in bar.get_ylabel() and decoded.get_title(loc="left").startswith("decoded")
-    assert render_png(figure) != render_png(panel_tsne(data, temperature=np.inf, known=(), **SMALL))
+    scene = panel_tsne(data=data, temperature=1e-4, **SMALL)
+    assert [panel.key for panel in scene.panels] == ["latent", "decoded", "terms"]
+    models = [fitted(data, 60, 10, "t-SNE", 3.162, "corrected", tau) for tau in TEMPERATURES]
+    now, (Y, target, _) = TEMPERATURES.index(1e-4), load(data, 60)
+    errors, model = nearest_neighbour_errors(models[now].embedding_, target), models[now]
+    assert scene.says == (
+        f"{errors} of 60 points beside another class; log likelihood {model.log_likelihood_ / Y.size:.3f} nats an "
+        f"entry, energy {model.energy_:.3f} nats"
+    )
+    latent, decoded, terms = scene.panels
+    assert (
+        latent.title == "temperature 1e-4"
+        and latent.hint == "drag the cross"
+        and latent.listens == "drag"
+        and latent.equal
+    )
+    assert "log precision" in latent.mark("precision").bar and not decoded.listens and not terms.listens
+    likelihood = np.array([m.log_likelihood_ / Y.size for m in models])
+    energy = np.array([m.energy_ for m in models])
+    assert_allclose(terms.mark("likelihood").y, likelihood.max() - likelihood)
+    assert_allclose(terms.mark("energy").y, energy - energy.min())
+    for name in ("likelihood", "energy"):
+        dot = terms.mark(f"{name} now")
+        assert list(dot.x) == [now] and dot.y[0] == terms.mark(name).y[now]
+    assert wire(scene) != wire(panel_tsne(data=data, temperature=np.inf, **SMALL))
+
+
+@pytest.mark.widget
+def test_the_dashed_line_is_where_both_terms_weigh_the_same():
+    from gplvm_widgets.tsne import panel_tsne
+    from gplvm_widgets.tsne.fit import TEMPERATURES
+
+    terms = panel_tsne(**SMALL).panel("terms")
+    (place,) = terms.mark("even").x
+    left, right = int(place), int(place) + 1
+    logs = np.log10([TEMPERATURES[left], TEMPERATURES[right]])
+    tau = 10 ** np.interp(place - left, [0, 1], logs)
+    assert_allclose(tau, 1 / (60 * 64), rtol=1e-9)
+    assert likelihood_share(60, 64, tau) == pytest.approx(0.5)
+    likelihood, energy = terms.mark("likelihood").y, terms.mark("energy").y
+    assert likelihood[0] < 1e-6 and energy[-1] < 0.005 * energy[0]  # each has its best at its own end
 
 
 @pytest.mark.widget
 def test_the_cross_shows_what_the_model_decodes(explorer):
     explorer.set(x1=0.25, x2=-0.5)
-    scene = explorer.figure.scene
-    x = scene.latent.get_xlim()[1] * np.array([[0.25, -0.5]])
-    drawn = np.asarray(scene.decoded.image.get_array())[:, :8]
-    assert_allclose(drawn, scene.model.inverse_transform(x).reshape(8, 8))
-    nearest = np.argmin(np.sum((scene.model.embedding_ - x) ** 2, axis=1))
-    assert f"point {nearest}" in scene.words.get_text()
+    model, cross = shown_model(explorer), explorer.scene.mark("latent", "cross")
+    x = explorer.scene.panel("latent").x.limits[1] * np.array([[0.25, -0.5]])
+    assert_allclose([cross.x, cross.y], x[0])
+    drawn = explorer.scene.mark("decoded", "images").values[:, :8]
+    assert_allclose(drawn, model.inverse_transform(x).reshape(8, 8))
+    nearest, ring = np.argmin(np.sum((model.embedding_ - x) ** 2, axis=1)), explorer.scene.mark("latent", "nearest")
+    assert ring.label.startswith(f"nearest: point {nearest}, ")
+    assert_allclose([ring.x[0], ring.y[0]], model.embedding_[nearest])
 
 
 @pytest.mark.widget
-def test_a_click_moves_the_cross_and_draws_nothing_else_anew(explorer):
-    figure, before = explorer.figure, explorer.picture.png
-    place = figure.scene.latent.transData.transform(figure.scene.model.embedding_[7]) / figure.bbox.size
-    explorer.picture.pointer = [*place, 1]
-    assert explorer.figure is figure and explorer.picture.png != before and explorer.picture.answered == 1
-    assert "point 7" in figure.scene.words.get_text()
-    explorer.picture.arrow = [1, 0, 1]
-    assert explorer.figure is figure
-    explorer.picture.pointer = [0.99, 0.01, 2]  # outside the map: nothing to decode
-    assert "point" in figure.scene.words.get_text()
+def test_a_drag_moves_the_cross_and_computes_nothing_else_anew(explorer):
+    before, (x, y) = explorer.scene, shown_model(explorer).embedding_[7]
+    explorer.view.hear({"type": "point", "panel": "latent", "x": x, "y": y})
+    assert explorer.scene.mark("latent", "nearest").label.startswith("nearest: point 7, ")
+    assert explorer.scene.panel("terms") is before.panel("terms")
+    assert explorer.scene.mark("latent", "precision") is before.mark("latent", "precision")
+    limit, where = before.panel("latent").x.limits[1], explorer.settings
+    assert_allclose([where["x1"], where["x2"]], [x / limit, y / limit], atol=6e-4)
+    explorer.view.hear({"type": "arrow", "panel": "latent", "right": 1, "up": -5})
+    moved = explorer.settings
+    assert_allclose([moved["x1"] - where["x1"], moved["x2"] - where["x2"]], [0.02, -0.1], atol=6e-4)
+    for _ in range(30):
+        explorer.view.hear({"type": "arrow", "panel": "latent", "right": 5, "up": 0})
+    assert explorer.settings["x1"] == 1.0  # the border
 
 
 @pytest.mark.widget
-def test_the_prepared_slider_fits_nothing_more(explorer, monkeypatch):
-    from gplvm_widgets.tsne import explore, fit
+def test_the_prepared_slider_fits_nothing_more(explorer):
+    from gplvm_widgets.tsne import fit
 
+    assert [mark.key for mark in explorer.scene.panel("terms").marks] == ["waiting"]
     explorer.prepare_now()
-    assert len(explorer.figure.axes[3].lines[0].get_xdata()) == len(fit.TEMPERATURES)
+    assert len(explorer.scene.mark("terms", "energy").x) == len(fit.TEMPERATURES)
     misses = fit.fitted.cache_info().misses
     pictures = set()
     for tau in fit.TEMPERATURES:
         explorer.set(temperature=tau)
-        pictures.add(explorer.picture.png)
+        pictures.add(wire(explorer.scene))
     assert fit.fitted.cache_info().misses == misses and len(pictures) == len(fit.TEMPERATURES)
-    assert explore.SETTING == ("data", "n_points", "perplexity", "start", "width", "energy")
 
 
 @pytest.mark.widget
 def test_the_slider_is_prepared_in_the_background_and_a_new_setting_starts_again(explorer):
     import asyncio
 
-    from gplvm_widgets.tsne.fit import TEMPERATURES
+    from gplvm_widgets.tsne import panel_tsne
 
     async def wait_for_all():
         explorer.set(perplexity=8)
         first = explorer.filling
         explorer.set(perplexity=9)
+        assert [mark.key for mark in explorer.scene.panel("terms").marks] == ["waiting"]
         await asyncio.wait_for(explorer.filling, 60)
-        assert first.cancelled() or first.cancelling()
-        assert explorer.known == set(TEMPERATURES)
+        assert first.cancelled()
 
     asyncio.run(wait_for_all())
-    assert len(explorer.figure.axes[3].lines[0].get_xdata()) == len(TEMPERATURES) and explorer.error_box.value == ""
+    assert explorer.problem == "" and wire(explorer.scene) == wire(panel_tsne(**explorer.settings))
+    explorer.set(perplexity=10)
+    explorer.set(perplexity=9)  # what is prepared stays so
+    assert wire(explorer.scene) == wire(panel_tsne(**explorer.settings))
+
+
+@pytest.mark.widget
+def test_an_explorer_that_ends_prepares_nothing_more(explorer):
+    import asyncio
+
+    async def end():
+        explorer.set(perplexity=7)
+        explorer.end()
+        with pytest.raises(asyncio.CancelledError):
+            await explorer.filling
+
+    asyncio.run(end())
+
+
+@pytest.mark.widget
+def test_the_strip_of_the_book_has_the_curves_in_every_scene():
+    scenes, questions = explore_tsne(prepared=True).strip()
+    assert len(scenes) == 7 and [q["right"] for q in questions] == [0, 1, 2]
+    assert all(len(scene.mark("terms", "energy").x) == 11 for scene in scenes)
 
 
 @pytest.mark.widget
@@ -752,46 +824,48 @@ def test_the_slider_is_prepared_in_the_background_and_a_new_setting_starts_again
 )
 def test_the_code_shown_computes_the_numbers_of_the_panel(explorer, setting, capsys):
     explorer.set(**setting)
-    names = {}
-    exec(explorer.code(explorer.settings), names)
-    scene = explorer.figure.scene
-    assert_allclose(names["X"], scene.model.embedding_, atol=1e-8)
-    assert_allclose(names["model"].log_likelihood_, scene.model.log_likelihood_)
-    assert_allclose(names["model"].energy_, scene.model.energy_)
-    settings = explorer.settings
-    expected = scene.model.inverse_transform(scene.place(settings["x1"], settings["x2"]))
-    assert_allclose(names["decoded"], expected, atol=1e-4)
-    printed = capsys.readouterr().out
-    assert f"energy {scene.model.energy_:.3f} nats" in printed
-    assert f"{nearest_neighbour_errors(scene.model.embedding_, scene.target)} points beside another class" in printed
+    names, model = {}, shown_model(explorer)
+    exec(explorer.shown_code(), names)
+    assert_allclose(names["X"], model.embedding_, atol=1e-8)
+    assert_allclose(names["model"].log_likelihood_, model.log_likelihood_)
+    assert_allclose(names["model"].energy_, model.energy_)
+    cross = explorer.scene.mark("latent", "cross")
+    assert_allclose(names["decoded"], model.inverse_transform([[cross.x, cross.y]]), atol=1e-4)
+    assert explorer.scene.says in capsys.readouterr().out
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
     from gplvm_widgets.tsne.fit import fitted, load
 
-    models = {}
+    scenes, models = {}, {}
     for number, question in enumerate(explorer.questions, start=1):
-        for when, chosen in (("before", question.before), ("after", question.before | question.after)):
-            order = ("data", "n_points", "perplexity", "start", "width", "energy", "temperature")
-            models[number, when] = fitted(*(chosen[name] for name in order))
-    target = load("digits", 120)[1]
+        explorer.ask(number)
+        scenes[number, "before"], models[number, "before"] = explorer.scene, shown_model(explorer)
+        explorer.commit(question.right)
+        explorer.reveal()
+        scenes[number, "after"], models[number, "after"] = explorer.scene, shown_model(explorer)
+        assert "Right." in explorer.question_box.value
+        assert explorer.settings == question.before | question.after
+    assert [q.choices[q.right] for q in explorer.questions] == ["the energy", "no, the energy rises", "they are mixed"]
+    target = load("digits", 100)[1]
     errors = {key: nearest_neighbour_errors(model.embedding_, target) for key, model in models.items()}
+    assert all(scenes[key].says.startswith(f"{n} of 100 points") for key, n in errors.items())
     tsne, hot = models[1, "before"], models[1, "after"]
     gain = (hot.log_likelihood_ - tsne.log_likelihood_) / hot.rows_.size
-    assert 1.3 < hot.energy_ / tsne.energy_ < 1.7 and 0 < gain < 0.1
-    from_pca = fitted("digits", 120, 20, "PCA", 3.16, "corrected", np.inf)
-    assert errors[1, "after"] <= errors[1, "before"] + 3 < nearest_neighbour_errors(from_pca.embedding_, target) + 3
+    assert 1.35 < hot.energy_ / tsne.energy_ < 1.65 and 0.01 < gain < 0.5 * (hot.energy_ - tsne.energy_)
+    from_pca = fitted("digits", 100, 20, "PCA", 3.162, "corrected", np.inf)
+    assert errors[1, "after"] <= errors[1, "before"] + 1
+    assert nearest_neighbour_errors(from_pca.embedding_, target) >= 2 * errors[1, "after"]
     paper, moved = models[2, "before"], models[2, "after"]
-    assert f"{paper.energy_:.3f}" == f"{tsne.energy_:.3f}" and moved.energy_ > 1.05 * paper.energy_
+    assert f"energy {tsne.energy_:.3f} nats" in scenes[2, "before"].says and moved.energy_ > 1.15 * paper.energy_
     assert errors[3, "after"] > 60 > 10 > errors[3, "before"]
 
 
 @pytest.mark.widget
-def test_errors_are_shown_in_the_widget(explorer):
-    explorer.raise_errors = False
+def test_every_perplexity_of_the_slider_can_be_shown_with_the_fewest_points(explorer):
     explorer.set(n_points=60, perplexity=35)
-    assert explorer.error_box.value == ""
+    assert explorer.problem == "" and explorer.settings["n_points"] == 60
     with pytest.raises(ValueError, match="no control named gamma"):
         explorer.set(gamma=1.0)
 
@@ -800,29 +874,24 @@ def test_errors_are_shown_in_the_widget(explorer):
 
 
 @pytest.mark.browser
-def test_explorer_in_a_real_page_slides_decodes_and_shows_its_code(lab, screenshots):
-    import nbformat
-
-    cells = ["from gplvm_widgets.tsne import explore_tsne", "explore_tsne(prepared=True, n_points=80)"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    nbformat.write(notebook, lab.root / "tsne.ipynb")
-    with lab.open("tsne.ipynb", folder="") as page:
-        page.run_all()
-        page.show(".gplvm-explorer")
+def test_explorer_in_a_real_page_slides_decodes_and_shows_its_code(open_explorer, screenshots):
+    with open_explorer("explore_tsne(prepared=True, n_points=80)") as page:
         start = page.picture_at_rest()
         page.screenshot(screenshots / "lab_11_tsne.png")
         page.slider("temperature").press("ArrowLeft", times=6)
         moved = page.wait_for_new_picture(start)
         page.slider("temperature").press("ArrowRight", times=6)
         page.wait_for_picture(start)
-        page.click_picture(0.2, 0.6)
+        page.click_picture("latent", -4.0, 3.0)
         assert page.wait_for_new_picture(start) not in (start, moved)
         page.click("Question 3")
+        page.wait_until(lambda: page.text(".gplvm-choices"), 20, "the choices")
+        page.browser.do(lambda: page.page.get_by_text("they are mixed").first.click())
         page.click("Reveal")
         page.wait_until(lambda: "flee" in page.text(".gplvm-question"), 20, "the answer")
         names = page.run_shown_code()
-        assert names["X"].shape == (120, 2) and page.error_box() == ""
+        page.picture_at_rest()
+        assert names["X"].shape == (100, 2) and page.scene()["says"] in names["printed"] and page.error_box() == ""
 
 
 # --- the exercises -------------------------------------------------------------------------------------------

@@ -700,6 +700,14 @@ def test_points_err_more_often_in_two_dimensions_and_know_no_price_in_ten(fresh_
 EXPLORER = partial(explore_variational, n_points=40, n_inducing=10, n_components=4)
 
 
+def shown_model(explorer):
+    """The model of the scene, as far as its run has come."""
+    from gplvm_widgets.variational import view
+
+    chosen = {name: value for name, value in explorer.settings.items() if name not in explorer.light}
+    return view(**chosen, state=explorer.state)
+
+
 @pytest.mark.widget
 @pytest.mark.parametrize(
     "chosen, steps",
@@ -709,81 +717,169 @@ EXPLORER = partial(explore_variational, n_points=40, n_inducing=10, n_components
         (dict(data="Swiss roll", kernel="linear"), 5),
         (dict(data="digits", kernel="RBF + bias", init="random"), 4),
         (dict(latent="points", initial_variance=0.02), 7),
+        (dict(n_components=1), 3),
     ],
     ids=str,
 )
-def test_the_code_shown_computes_what_the_panel_shows(chosen, steps, explorer, capsys):
+def test_the_code_shown_computes_what_the_scene_shows(chosen, steps, explorer, capsys):
     explorer.set(**chosen)
     if steps is not None:
         explorer.run_now(max_steps=steps)
     scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    model = explorer.figure.scene.model
+    exec(explorer.shown_code(), scope)
+    model = shown_model(explorer)
     assert_allclose(scope["X"], model.latent_mean_, atol=1e-6)
     assert_allclose(scope["S"], model.latent_variance_, atol=1e-6)
     assert_allclose(scope["model"].bound_, model.bound_, rtol=1e-6)
-    assert f"bound {model.bound_:.1f}" in capsys.readouterr().out
+    assert explorer.scene.says in capsys.readouterr().out
+    assert explorer.scene.says.startswith(f"step {(steps or 1) - 1}: bound {model.bound_:.1f} = ")
 
 
 @pytest.mark.widget
-def test_the_panel_alone_is_a_figure_with_four_views():
-    from gplvm_widgets.explorer import render_png
-    from gplvm_widgets.variational import panel_variational
-
-    figure = panel_variational(n_points=40, n_inducing=10, steps=5)
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert len(titles) == 4 and any("ARD weights" in t for t in titles) and any("fit - trace - KL" in t for t in titles)
-    history = next(axes for axes in figure.axes if "step by step" in axes.get_title(loc="left"))
-    assert len(history.lines[0].get_ydata()) == 6
-    assert render_png(figure) != render_png(panel_variational(n_points=40, n_inducing=10))
+def test_the_terms_are_a_staircase_that_adds_up_to_the_bound(explorer):
+    for steps in (1, 6):
+        explorer.run_now(max_steps=steps)
+        panel, terms = explorer.scene.panel("terms"), shown_model(explorer).bound_terms_
+        fit, trace, kl, bound = (panel.mark(name) for name in ("fit", "trace", "KL", "bound"))
+        assert_allclose([fit.height[0], -trace.height[0], -kl.height[0]], terms)
+        assert_allclose(np.concatenate([fit.base, trace.base, kl.base]), np.concatenate([[0.0], fit.top, trace.top]))
+        assert_allclose([*bound.base, *bound.top], [0.0, *kl.top])
+        left, _, right = panel.title.partition(" = ")
+        first, *paid = left.split(" - ")  # as a reader does the sum
+        assert abs(float(first) - sum(map(float, paid)) - float(right.split(",")[0])) <= 2.0  # four rounded numbers
+        assert panel.mark("values").text == [f"{h:+.0f}" for h in (terms.fit, -terms.trace, -terms.kl, terms.elbo)]
 
 
 @pytest.mark.widget
-def test_the_ellipses_are_one_deviation_wide():
-    from gplvm_widgets.variational import panel_variational
+def test_a_bar_for_each_dimension_and_the_climb_of_every_step(explorer):
+    explorer.set(data="circle")
+    explorer.run_now(max_steps=60)
+    model, panel = shown_model(explorer), explorer.scene.panel("weights")
+    on, off = panel.mark("on"), panel.mark("off")
+    assert (on.x - 1).tolist() == sorted(model.active_dims_) and len(on.x) + len(off.x) == 4 and len(off.x) > 0
+    for bars in (on, off):
+        weights = model.relevance_[bars.x.astype(int) - 1] / model.relevance_.max()
+        assert_allclose(bars.top, np.maximum(weights, 1e-5), rtol=1e-9)
+    assert panel.title.startswith(f"{len(on.x)} of 4 dimensions are on")
+    so_far = explorer.scene.mark("climb", "so far")
+    assert_allclose(so_far.y, [state.state.value for state in explorer.kept])
+    assert len(so_far.x) == 60 and np.all(np.diff(so_far.y) > -1e-9)
 
-    scene = panel_variational(n_points=40, n_inducing=10, steps=8, horizontal=2, vertical=1).scene
-    rows = np.flatnonzero(scene.target == 0)
-    outline = scene.ellipses[0].get_paths()[0].vertices
-    mu, S = scene.model.latent_mean_[rows[0], [1, 0]], scene.model.latent_variance_[rows[0], [1, 0]]
-    assert_allclose(np.max(np.abs(outline - mu), axis=0), np.sqrt(S), rtol=1e-2)
+
+@pytest.mark.widget
+def test_the_ellipses_are_one_deviation_wide(explorer):
+    explorer.run_now(max_steps=9)
+    explorer.set(horizontal=2, vertical=1)
+    model, panel = shown_model(explorer), explorer.scene.panel("points")
+    target = panel.mark("means").group
+    for k in np.unique(target):
+        ellipses, rows = panel.mark(f"q(x) {k}"), np.ix_(target == k, [1, 0])
+        assert_allclose(np.column_stack([ellipses.x, ellipses.y]), model.latent_mean_[rows])
+        assert_allclose(np.diagonal(ellipses.factors, axis1=1, axis2=2), np.sqrt(model.latent_variance_[rows]))
+        assert not ellipses.factors[:, 0, 1].any() and not ellipses.factors[:, 1, 0].any()
+    assert panel.x.label.startswith("dimension 2") and panel.y.label.startswith("dimension 1")
+    explorer.set(latent="points")
+    assert [mark.key for mark in explorer.scene.panel("points").marks] == ["inducing", "means"]
+
+
+@pytest.mark.widget
+def test_one_dimension_is_shown_against_the_number_of_the_point(explorer):
+    explorer.set(n_components=1)
+    means = explorer.scene.mark("points", "means")
+    assert_allclose(means.x, shown_model(explorer).latent_mean_[:, 0])
+    assert means.y.tolist() == list(range(40)) and explorer.scene.panel("points").y.label == "point"
+    explorer.view.hear({"type": "point", "panel": "weights", "x": 1.0, "y": 0.1})
+    assert explorer.settings["horizontal"] == 0  # nothing to choose
 
 
 @pytest.mark.widget
 def test_a_click_on_a_bar_shows_its_dimension_and_moves_only_the_points(explorer):
     explorer.run_now(max_steps=5)
-    figure, before = explorer.figure, explorer.picture.png
-    axes = next(a for a in figure.axes if a.get_gid() == "weights")
-    explorer.picture.pointer = [*(axes.transData.transform([3.0, 0.1]) / figure.bbox.size), 1]
+    before = explorer.scene
+    explorer.view.hear({"type": "point", "panel": "weights", "x": 3.1, "y": 0.1})
     assert explorer.settings["horizontal"] == 3 and explorer.settings["vertical"] not in (0, 3)
-    assert explorer.figure is figure and explorer.picture.png != before and explorer.state is not None
-    assert "dimension 3" in figure.scene.words[0].get_text()
+    changed = [panel.key for panel, old in zip(explorer.scene.panels, before.panels, strict=True) if panel is not old]
+    assert changed == ["points"] and explorer.state.step == 4 and len(explorer.kept) == 5
+    assert explorer.scene.panel("points").x.label.startswith("dimension 3, weight ")
+    explorer.view.hear({"type": "arrow", "panel": "weights", "right": 1, "up": 0})
+    assert (explorer.settings["horizontal"], explorer.settings["vertical"]) == (4, 3)
+    explorer.view.hear({"type": "arrow", "panel": "weights", "right": 1, "up": 0})
+    assert explorer.settings["horizontal"] == 4  # there is no fifth
 
 
 @pytest.mark.widget
 def test_the_slider_goes_back_through_the_run(explorer):
     explorer.run_now(max_steps=8)
-    last = explorer.picture.png
+    last = explorer.scene
     explorer.scrubber.value = 2
-    assert explorer.picture.png != last and explorer.state.step == 2
+    assert explorer.state.step == 2 and explorer.scene.says.startswith("step 2: ") and explorer.scene.says != last.says
     values = [t.elbo for t in explorer.state.terms]
     assert np.all(np.diff(values) > -1e-9) and len(values) == 8
+    assert len(explorer.scene.mark("climb", "so far").x) == 3 and len(explorer.scene.mark("climb", "all").x) == 8
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize(
+    "context, idle",
+    [
+        ({}, {}),
+        (dict(kernel="linear"), dict(seed=5, n_inducing=20)),
+        (dict(kernel="linear", init="random"), dict(n_inducing=20)),
+        (dict(latent="points"), dict(initial_variance=0.5)),
+        (dict(n_components=1), dict(horizontal=1, vertical=1)),
+        (dict(n_inducing=40), dict(seed=5)),
+    ],
+    ids=str,
+)
+def test_controls_without_effect_are_disabled_and_the_others_are_not(context, idle, explorer):
+    explorer.set(**context)
+    disabled = {name for name, control in explorer.controls.items() if control.disabled}
+    assert disabled == set(idle) == set(explorer.unused(explorer.settings))
+    before = explorer.scene.says
+    for name, value in idle.items():
+        kept = explorer.settings[name]
+        explorer.set(**{name: value})
+        assert explorer.scene.says == before
+        explorer.set(**{name: kept})
+    if "seed" not in idle:
+        explorer.set(seed=5)
+        assert explorer.scene.says != before
+
+
+@pytest.mark.widget
+def test_only_what_the_data_can_have_is_offered(explorer):
+    explorer.set(n_points=30, n_inducing=30)
+    assert explorer.controls["n_inducing"].max == 30
+    explorer.set(n_components=3)
+    assert explorer.controls["horizontal"].max == explorer.controls["vertical"].max == 3
 
 
 @pytest.mark.widget
 def test_the_answers_of_the_questions_are_true(explorer):
-    from gplvm_widgets.variational import start_model
-
-    models = []
-    for number in (1, 2, 3):
+    def ends(number):
         explorer.ask(number)
+        question = explorer.asked
+        first = [shown_model(explorer)] if question.run == "both" else []
+        explorer.commit(question.right)
         explorer.reveal()
-        models.append(explorer.figure.scene.model)
-    assert len(models[0].active_dims_) == 2 and len(models[1].active_dims_) == 6
-    plain = {k: v for k, v in explorer.questions[2].before.items() if k not in ("horizontal", "vertical")}
-    many, few = (start_model(**{**plain, "n_inducing": m})[1].terms for m in (25, 4))
-    assert few.trace > 1.2 * many.trace  # at the first step the trace pays
-    assert models[2].bound_terms_.trace < 0.1 * few.trace and models[2].bound_terms_.fit < 0  # at the last the fit
+        assert "Right." in explorer.question_box.value
+        return question, [*first, shown_model(explorer)], explorer.kept[0].state.terms
+
+    question, (circle,), _ = ends(1)
+    assert len(circle.active_dims_) == 2 and question.choices[question.right] == "two"
+    question, (fuzzy, points), _ = ends(2)
+    assert len(fuzzy.active_dims_) < len(points.active_dims_) == 6 and question.choices[question.right] == "all six"
+    assert points.bound_ > fuzzy.bound_ + 500  # "climbs far higher"
+    question, (many, few), few_at_first = ends(3)
+    explorer.set(n_inducing=25)
+    at_first, at_last = (
+        np.array([1, -1, -1]) * (np.array(fewer) - np.array(more))  # by how much each contribution has grown
+        for fewer, more in ((few_at_first, shown_model(explorer).bound_terms_), (few.bound_terms_, many.bound_terms_))
+    )
+    assert question.choices[question.right] == "fit and trace, then the fit alone"
+    assert np.all(at_first[:2] < -20_000) and at_first[2] == 0.0
+    assert at_last[0] < -1000 and np.all(at_last[1:] > 0)
+    assert few.bound_terms_.trace < 0.001 * few_at_first.trace and few.noise_variance_ > 3 * many.noise_variance_
 
 
 # --- the explorer in a real page -----------------------------------------------------------------------------
@@ -794,9 +890,9 @@ PAGE = ["explore_variational(n_points=60)"]
 @pytest.mark.browser
 def test_sizes_redraw_and_come_back_and_run_climbs(page, screenshots):
     start = page.picture_at_rest()
-    page.slider("n_components").press("ArrowRight", times=2)
+    page.control("n_components").press("ArrowRight", times=2)
     assert page.wait_for_new_picture(start) != start
-    page.slider("n_components").press("ArrowLeft", times=2)
+    page.control("n_components").press("ArrowLeft", times=2)
     page.wait_for_picture(start)
     page.click("Run")
     page.wait_until(lambda: page.picture() not in (None, start), 20, "the first picture of the run")
@@ -804,10 +900,11 @@ def test_sizes_redraw_and_come_back_and_run_climbs(page, screenshots):
     stopped = page.picture_at_rest()
     page.screenshot(screenshots / "lab_12_variational.png")
     assert stopped != start and 0 < page.progress() <= 1
-    page.click_picture(0.79, 0.85)  # the third bar: its dimension comes to the horizontal axis
-    page.wait_until(lambda: page.control("horizontal").value() != "most relevant", 10, "the dimension of the bar")
+    page.click_picture("weights", 3, 0.1)  # the dimension of this bar comes to the horizontal axis
+    page.wait_until(lambda: page.control("horizontal").value() == "3", 10, "the dimension of the bar")
     names = page.run_shown_code()
     assert names["X"].shape == (60, 6) and page.error_box() == ""
+    assert page.scene()["says"] in names["printed"]
 
 
 # --- the exercises -------------------------------------------------------------------------------------------

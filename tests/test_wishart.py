@@ -804,97 +804,132 @@ SETTINGS = [
 ]
 
 
+def run_code(explorer, capsys):
+    """The names that the code shown defines; what it prints is what the picture says."""
+    names = {}
+    exec(explorer.shown_code(), names)
+    assert explorer.scene.says in capsys.readouterr().out
+    return names
+
+
+def curves(scene):
+    """Iterations, distances and angles (degrees) that the picture draws."""
+    distance, angle = scene.mark("distance", "distance"), scene.mark("distance", "angle")
+    return distance.x - 1, distance.y, angle.y
+
+
 @pytest.mark.widget
 @pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: f"{s['data']}-{s['kernel']}-{s['start']}-{s['q']}")
 def test_the_code_shown_computes_what_the_panel_shows(settings_, explorer, capsys):
-    from gplvm_widgets.wishart import COUNTS, view
-
     explorer.set(**settings_)
-    scope = {}
-    exec(explorer.code(explorer.settings), scope)
-    now = view(**{k: v for k, v in settings_.items() if k != "align"})
-    size = np.abs(now.em).max()
-    assert_allclose(scope["X_ml"], now.closed_form, atol=1e-5 * np.abs(now.closed_form).max())
-    assert_allclose(scope["X_em"], now.em, atol=1e-4 * size)
-    assert_allclose([scope["noise_ml"], scope["noise_em"]], now.noise_variances, rtol=1e-4)
-    assert_allclose(scope["value"], now.log_likelihood, rtol=1e-5)
-    here = COUNTS.index(settings_["iteration"])
-    assert_allclose(scope["distance"], now.distances[here], rtol=1e-3, atol=1e-8)
-    points = explorer.figure.axes[1].collections[0].get_offsets()
-    shown = scope["shown"] if settings_["q"] > 1 else np.column_stack([np.arange(len(size * now.em)), scope["shown"]])
-    assert_allclose(
-        points, shown[: len(points), :2] if settings_["data"] == "iris" else shown[_first_class(), :2], atol=1e-3 * size
-    )
-    assert "log likelihood" in capsys.readouterr().out
+    scene, names = explorer.scene, run_code(explorer, capsys)
+    for panel, X in (("goal", names["X_ml"]), ("iterate", names["shown"])):
+        drawn = scene.mark(panel, "points")
+        place = X[:, :2] if settings_["q"] > 1 else np.column_stack([np.arange(len(X)), X])
+        assert_allclose(np.column_stack([drawn.x, drawn.y]), place, atol=1e-12 * np.abs(X).max())
+    best = log_likelihood(names["S"], names["X_ml"], names["noise_ml"])
+    assert_allclose(scene.mark("likelihood", "now").y, best - names["value"], rtol=1e-9)
+    number, distances, angles = curves(scene)
+    assert number[-1] == settings_["iteration"]
+    assert_allclose(distances[-1], names["distance"], rtol=1e-9)
+    assert_allclose(angles[-1], max(names["angle"], 1e-6), rtol=1e-9)
+    assert_allclose(names["angle"], np.degrees(linalg.subspace_angles(names["X_ml"], names["X_em"]).max()), atol=1e-8)
 
 
-def _first_class():
-    return datasets.simulate_oil_flow(200, random_state=0).target == 0
+@pytest.mark.widget
+def test_the_code_shown_stops_where_run_was_stopped(explorer, capsys):
+    explorer.set(iteration=10, start="random")
+    explorer.run_now(max_steps=15)
+    assert explorer.state.number == 24 and "iteration 24:" in explorer.scene.says
+    assert_allclose(run_code(explorer, capsys)["X_em"], explorer.state.X, rtol=1e-12)
+    explorer.scrubber.value = 5
+    assert explorer.state.number == 15 and explorer.scene.panel("iterate").title == "EM, iteration 15"
+    assert_allclose(run_code(explorer, capsys)["X_em"], explorer.state.X, rtol=1e-12)
 
 
 @pytest.mark.widget
 def test_the_likelihood_curve_of_the_panel_never_falls():
-    from gplvm_widgets.wishart import view
+    from gplvm_widgets.wishart import panel_wishart
 
     for start in ("raw PCA scores", "scores / root N", "random"):
-        now = view("oil flow", "RBF", 1.0, start, 0.01, 2, 50)
-        assert np.all(np.diff(now.values) > -1e-9) and now.values[-1] <= now.best + 1e-9
+        below = panel_wishart(data="oil flow", start=start, noise=0.01, iteration=300).mark("likelihood", "EM").y
+        assert len(below) > 20 and np.all(np.diff(below) < 1e-9) and below.min() > 0
 
 
 @pytest.mark.widget
-def test_a_click_on_a_curve_goes_to_that_iteration(explorer):
-    figure = explorer.figure
-    for axes, count in zip(figure.axes[2:], (100, 8), strict=True):
-        place = axes.transData.transform([count + 1, np.mean(axes.get_ylim())]) / figure.bbox.size
-        explorer.picture.pointer = [*place, count]
+def test_an_angle_of_rounding_is_never_shown(explorer, capsys):
+    explorer.set(iteration=300)
+    assert run_code(explorer, capsys)["angle"] < 1e-10
+    panel = explorer.scene.panel("distance")
+    assert panel.title.endswith("angle 0.0000°") and "angle 0.0000 degrees" in explorer.scene.says
+    assert curves(explorer.scene)[2].min() == 1e-6 < panel.y.limits[0]
+
+
+@pytest.mark.widget
+def test_a_click_on_a_curve_goes_to_that_iteration_and_arrow_keys_to_the_next(explorer):
+    for panel, count in (("likelihood", 100), ("distance", 8)):
+        explorer.view.hear({"type": "point", "panel": panel, "x": count + 1.2, "y": 1.0})
         assert explorer.settings["iteration"] == count
+    explorer.view.hear({"type": "arrow", "panel": "distance", "right": 1, "up": 0})
+    assert explorer.settings["iteration"] == 10
+    explorer.view.hear({"type": "arrow", "panel": "distance", "right": -5, "up": -5})
+    assert explorer.settings["iteration"] == 0
+    assert [p.key for p in explorer.scene.panels if p.listens] == ["likelihood", "distance"]
 
 
 @pytest.mark.widget
-def test_run_plays_em_from_its_start(explorer):
-    seen = [state for _, state in explorer.iterates(explorer.settings)]
-    assert seen[0] == 0 and seen[-1] == 1000
+def test_run_goes_on_with_em_from_the_iteration_shown(explorer):
+    explorer.set(iteration=0)
     explorer.run_now(max_steps=4)
-    assert explorer.state == 3 and 0 < explorer.progress.value < 1
-    assert "iteration 3" in explorer.figure.axes[1].get_title(loc="left")
+    assert explorer.state.number == 3 and explorer.progress.value == 3 / 1000
+    assert explorer.scene.panel("iterate").title == "EM, iteration 3"
+    going_on = explore_wishart(iteration=3)
+    assert_allclose(going_on.scene.mark("iterate", "points").x, explorer.scene.mark("iterate", "points").x)
+    explorer.set(iteration=200)
+    explorer.run_now()
+    numbers = [state.number for state in explorer.kept]
+    assert numbers == list(range(200, 1001)) and explorer.progress.value == 1.0
+    distance = curves(explorer.scene)[1][-1]
+    assert distance < 1e-4
 
 
 @pytest.mark.widget
-def test_too_many_dimensions_are_explained_in_the_widget(explorer, monkeypatch):
-    from gplvm_widgets.explorer import Explorer
-
-    monkeypatch.setattr(Explorer, "raise_errors", False)
-    explorer.set(kernel="linear", q=4)
-    assert "leaves no direction for the noise" in explorer.error_box.value
-    explorer.set(q=2)
-    assert explorer.error_box.value == ""
+def test_the_linear_kernel_offers_no_more_dimensions_than_leave_room_for_noise(explorer):
+    explorer.set(q=4)
+    explorer.set(kernel="linear")
+    assert explorer.controls["q"].max == explorer.settings["q"] == 3 and explorer.problem == ""
+    assert explorer.controls["width"].disabled and "no width" in explorer.why_box.value
+    explorer.set(data="oil flow", q=4)
+    assert explorer.settings["q"] == 4 and explorer.problem == ""
+    explorer.set(data="iris", kernel="RBF", q=4)
+    assert explorer.settings["q"] == 4 and not explorer.controls["width"].disabled
+    assert np.linalg.matrix_rank(double_centre(Linear()(datasets.load_iris().data))) == 4
 
 
 @pytest.mark.widget
-def test_the_answers_of_the_questions_are_true():
-    from gplvm_widgets.wishart import COUNTS, view
-
-    first, second, third = WishartAnswers.settings()
-    now = view(**first)
-    assert now.distances[COUNTS.index(50)] > 3 and now.angles[COUNTS.index(50)] < 1e-6
-    assert now.distances[COUNTS.index(1000)] < 1e-3
-    before, after = (view(**s) for s in second)
-    assert_allclose(before.angles[:12], after.angles[:12], atol=1e-8)
-    assert after.distances[COUNTS.index(10)] > 2 * before.distances[COUNTS.index(10)]
-    narrow, wide = (view(**s).distances[COUNTS.index(200)] for s in third)
-    assert wide > 2 * narrow
-
-
-class WishartAnswers:
-    """The settings that the three questions compare."""
-
-    @staticmethod
-    def settings():
-        from gplvm_widgets.wishart import WishartExplorer
-
-        one, two, three = ({k: v for k, v in q.before.items() if k != "align"} for q in WishartExplorer.questions)
-        after = [q.after for q in WishartExplorer.questions]
-        return one | after[0], (two, two | after[1]), (three, three | after[2])
+def test_the_answers_of_the_questions_are_true(explorer):
+    seen = {}
+    for number, question in enumerate(explorer.questions, start=1):
+        explorer.ask(number)
+        before = curves(explorer.scene)
+        explorer.commit(question.right)
+        explorer.reveal()
+        seen[number] = before, curves(explorer.scene), question.choices[question.right]
+        assert "Right." in explorer.question_box.value
+    (_, (number, distances, angles), right) = seen[1]
+    assert right == "no: the right plane, the wrong lengths" and number[-1] == 50
+    assert distances[-1] > 3 and angles[-1] < 1e-4
+    explorer.ask(1)
+    explorer.set(iteration=50)
+    explorer.run_now()
+    assert curves(explorer.scene)[1][-1] < 1e-3  # at 1000 the two agree
+    before, after, right = seen[2]
+    assert right == "the distance" and round(after[1][-1] / before[1][-1]) == 15
+    assert np.abs(np.log10(after[1] / before[1]))[1:].min() > 0.6  # all along: 0.6 of the 7 decades of the picture
+    assert_allclose(after[2], before[2], rtol=1e-5)
+    before, after, right = seen[3]
+    assert right == "more slowly" and after[1][-1] > 5 * before[1][-1]
+    assert np.all(after[2] <= before[2])  # the plane is found sooner
 
 
 @pytest.mark.browser
@@ -915,13 +950,20 @@ def test_the_explorer_lives_in_jupyterlab(lab, screenshots):
         page.wait_for_picture(start)
         page.control("align").tick()
         aligned = page.wait_for_new_picture(start)
-        page.click_picture(0.2, 0.8)  # into the likelihood curve: an earlier iteration
+        page.click_picture("likelihood", 4, 1.0)  # an earlier iteration
         assert page.wait_for_new_picture(aligned) not in (start, aligned)
+        assert page.scene()["says"].startswith("EM, iteration 3:")
+        page.run_then_stop()
+        said = page.scene()["says"]
+        assert said in page.run_shown_code()["printed"]
+        page.click("Show the code")
         page.click("Question 1")
-        page.wait_until(lambda: "Predict first" in page.text(".gplvm-question"), 10, "the question")
+        page.wait_until(lambda: "50 iterations" in page.text(".gplvm-question"), 10, "the question")
         asked = page.picture_at_rest()
+        page.browser.do(lambda: page.page.get_by_text("no: the right plane, the wrong lengths", exact=True).click())
         page.click("Reveal")
         page.wait_for_new_picture(asked)
+        assert page.scene()["says"].startswith("EM, iteration 50:")
         assert page.error_box() == "" and page.errors() == []
 
 

@@ -42,7 +42,8 @@ WAYPOINTS = {
 FRAMES_PER_LEG, FRAMES_PER_SECOND, LINGER = 12, 8.3, 0.75  # LINGER: 0 is an even pace, 1 a stop at each place
 PIXELS = 2  # of the picture for one of the page: sharp on a fine screen; the README shows it at the page's size
 N_GREYS, N_COLOURS = 195, 60  # of the 256 that a GIF can hold; one must stay free, for "as in the frame before"
-FIGURE = ".gplvm-latent"
+FIGURE = ".gplvm-living"
+PLANE = "(e) => { const view = e.querySelector('.gplvm-scene').scene.views.get('plane'); return view.box; }"
 
 
 # ---------------------------------------------------------------------- the page
@@ -74,15 +75,17 @@ def drag(page, path):
     """Press in the latent plane, follow the path and return a picture and the page's words for each step."""
     figure = page.locator(FIGURE).first
     figure.scroll_into_view_if_needed()
-    box = figure.locator(".gplvm-plane").bounding_box()
-    steps = path * (box["width"], box["height"]) + (box["x"], box["y"])
+    canvas, inside = figure.locator('[data-key="plane"] .gplvm-canvas').bounding_box(), figure.evaluate(PLANE)
+    size = inside["right"] - inside["left"], inside["bottom"] - inside["top"]
+    steps = path * size + (canvas["x"] + inside["left"], canvas["y"] + inside["top"])
     page.mouse.move(*steps[0])
     page.mouse.down()
     pictures, words = [], []
     for x, y in steps:
         page.mouse.move(x, y)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         pictures.append(Image.open(io.BytesIO(figure.screenshot())).convert("RGB"))
-        words.append(figure.locator(".gplvm-words").inner_text())
+        words.append(figure.locator(".gplvm-says").inner_text())
     page.mouse.up()
     return pictures, words
 
@@ -147,7 +150,7 @@ def main():
             view = {"width": 1300, "height": 1100}
             page = browser.chromium.new_context(viewport=view, device_scale_factor=PIXELS).new_page()
             page.goto(f"{site.address}/index.html", wait_until="load")
-            page.wait_for_selector(f"{FIGURE}[data-x]")
+            page.wait_for_selector(f"{FIGURE}[data-live]")
             return drag(page, path)
 
         try:

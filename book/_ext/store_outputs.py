@@ -1,6 +1,6 @@
 """Run the notebooks of the book and store what they print and draw: ``make notebooks [NB=01_ppca]``.
 
-What is stored is stable: no times, no widget state, no random widget identifiers (the picture that an
+What is stored is stable: no times, no widget state, no random widget identifiers (the strip of scenes that an
 explorer leaves is kept), no metadata but the kernel's name, the cells' tags and the words on a fold.
 So a difference in version control is a difference in what a reader sees.
 
@@ -34,6 +34,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+from gplvm_widgets.explorer import MAKE_STRIP
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from PIL import Image
@@ -179,7 +180,7 @@ def tidy(notebook):
         if "outputs" in cell:
             cell.outputs = coalesce(cell.outputs)
         for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
+            if {"image/png", "text/html"} & set(output.get("data", {})):
                 output.data.pop(WIDGET_VIEW, None)
             if "metadata" in output:
                 size = shown_size(output)
@@ -232,6 +233,7 @@ def store(path, fresh):
 def run(path):
     """Execute one notebook in its own folder and store it; after an error nothing is written."""
     notebook = nbformat.read(path, as_version=4)
+    os.environ[MAKE_STRIP] = "1"  # the kernel inherits it
     NotebookClient(
         notebook,
         timeout=300,

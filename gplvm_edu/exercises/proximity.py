@@ -137,8 +137,8 @@ def most_neighbours_without_a_short_circuit(answer):
     if int(answer) == answer and int(answer) == exact:
         return None
     if answer > exact:
-        return "There is a red edge already. Where does the first one appear?"
-    return "No red edge yet: there is room for more neighbours."
+        return "There is an orange edge already. Where does the first one appear?"
+    return "No orange edge yet: there is room for more neighbours."
 
 
 @checker("proximity.7")

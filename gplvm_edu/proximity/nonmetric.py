@@ -73,7 +73,9 @@ def disparities(distances, dissimilarities, ties="primary") -> np.ndarray:
     """
     d, delta = distances, dissimilarities
     if ties == "primary":
-        order = np.lexsort((d, delta))  # pairs of equal dissimilarity: in the order of the map
+        order = np.argsort(delta)
+        if not np.all(np.diff(delta[order])):
+            order = np.lexsort((d, delta))  # pairs of equal dissimilarity: in the order of the map
         hat = np.empty(len(d))
         hat[order] = pool_adjacent_violators(d[order])
         return hat

@@ -1,35 +1,36 @@
-"""The explorers of the course, one for each chapter: import `explore_NAME` and show it in a notebook."""
+"""The explorers of the course, one for each chapter: import `explore_NAME` and show it in a notebook.
 
-from .gplvm import explore_gplvm
-from .gtm import explore_gtm
-from .gtm_variants import explore_gtm_variants
-from .ivm import explore_ivm
-from .kernels import explore_kernels
-from .latent_picture import latent_picture
-from .noise import explore_noise
-from .ppca import explore_ppca
-from .prediction import explore_prediction
-from .proximity import explore_proximity
-from .source import show_source
-from .tsne import explore_tsne
-from .unify import explore_unify
-from .variational import explore_variational
-from .wishart import explore_wishart
+Each is loaded when it is first asked for: a chapter waits for its own explorer and for no other.
+"""
 
-__all__ = [
-    "explore_gplvm",
-    "explore_gtm",
-    "explore_gtm_variants",
-    "explore_ivm",
-    "explore_kernels",
-    "explore_noise",
-    "explore_ppca",
-    "explore_prediction",
-    "explore_proximity",
-    "explore_tsne",
-    "explore_unify",
-    "explore_variational",
-    "explore_wishart",
-    "latent_picture",
-    "show_source",
-]
+from importlib import import_module
+
+_WHERE = {
+    "explore_gplvm": "gplvm",
+    "explore_gtm": "gtm",
+    "explore_gtm_variants": "gtm_variants",
+    "explore_ivm": "ivm",
+    "explore_kernels": "kernels",
+    "explore_noise": "noise",
+    "explore_ppca": "ppca",
+    "explore_prediction": "prediction",
+    "explore_proximity": "proximity",
+    "explore_tsne": "tsne",
+    "explore_unify": "unify",
+    "explore_variational": "variational",
+    "explore_wishart": "wishart",
+    "gp_posterior": "living",
+    "latent_map": "living",
+    "show_source": "source",
+}
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name):
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_WHERE[name]}", __name__), name)
+
+
+def __dir__():
+    return __all__

@@ -1,12 +1,10 @@
-"""What several explorers draw: few ticks, the grey picture of a map, and a decoded point beside the nearest data."""
+"""What several explorers show: the shades of a map, latent points, and a decoded point beside the nearest data."""
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 
 from gplvm_edu.maps import grid_points
-from gplvm_edu.plotting import ACCENT, PALETTE
 
-GREYS = LinearSegmentedColormap.from_list("log precision", ["#5a5a5a", "#ffffff"])
+from .scene import HIDDEN, Axis, Band, Image, Lines, Panel, Points
 
 
 def picture_limit(X):
@@ -28,118 +26,83 @@ def how_sure(share):
     return "a guess between the data" if share < 0.7 else "no data here: back to the mean"
 
 
-def few_ticks(low, high):
-    """Two to four round numbers between two numbers."""
-    unit = 10.0 ** np.floor(np.log10(max(high - low, 1e-12)))
-    step = next(m * unit for m in (0.5, 1.0, 2.0, 5.0) if (high - low) / (m * unit) <= 4)
-    return step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+def precision_image(model, limit, n_grid, bar="log precision (light: sure)"):
+    """Log precision of a model's map over the square from -limit to limit, as an image."""
+    square = (-limit, limit, -limit, limit)
+    values = model.log_precision(grid_points(square, n_grid)).reshape(n_grid, n_grid)
+    return Image("precision", values, extent=square, ramp="precision", bar=bar, smooth=True, from_below=True)
 
 
-def shades(target):
-    """Colours for points without classes: a scale where the target is one, else one colour."""
-    return dict(color=PALETTE[0]) if target is None else dict(c=target, cmap="viridis")
+def latent_points(X, target=None, names=None, key="points", **look):
+    """Latent points (N, 2): by class where there are names, by shade where the target is a scale, else one colour."""
+    kind = dict(values=target) if names is None else dict(group=target, names=names)
+    return Points(key, X[:, 0], X[:, 1], **kind, **look)
 
 
-def log_precision_picture(model, limit, n_grid):
-    """Log precision of a model's map over the square from -limit to limit, (n_grid, n_grid), rows from below."""
-    return model.log_precision(grid_points((-limit, limit, -limit, limit), n_grid)).reshape(n_grid, n_grid)
+def ring(key, x, y, **look):
+    """A ring around one point."""
+    return Points(key, [x], [y], **{"colour": "ink", "hollow": True, "size": 14, **look})
 
 
-class DecodedImage:
-    """A decoded image beside the data of the nearest point."""
-
-    def __init__(self, axes, Y, target, shape):
-        self.shape, self.gap = shape, np.full((shape[0], 1), np.nan)
-        self.image = axes.imshow(
-            np.zeros((shape[0], 2 * shape[1] + 1)),
-            vmin=0,
-            vmax=Y.max(),
-            cmap="gray_r",
-            interpolation="nearest",
-            animated=True,
-        )
-        middle = (shape[1] - 1) / 2
-        axes.set(
-            xticks=[middle, middle + shape[1] + 1],
-            yticks=[],
-            xticklabels=["decoded", "nearest data"],
-            title="decoded at the cross",
-            anchor="W",
-        )
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        self.moving = [self.image]
-
-    def show(self, mean, deviation, nearest):
-        """Set what moves to a decoded point (D,), its deviation (D,) and the data of the nearest point (D,)."""
-        self.image.set_data(np.hstack([mean.reshape(self.shape), self.gap, nearest.reshape(self.shape)]))
+def segments(x, low, high):
+    """(x, y) of one upright line for each x, with gaps between them."""
+    gap = np.full(len(x), np.nan)
+    return np.ravel([x, x, gap], "F"), np.ravel([low, high, gap], "F")
 
 
-class DecodedColumns:
-    """The decoded value of every column with two deviations either way, and the data of the nearest point."""
-
-    def __init__(self, axes, Y, target, shape):
-        self.place = np.arange(1, Y.shape[1] + 1)
-        axes.fill_between(self.place, Y.min(axis=0), Y.max(axis=0), color="#ececec", linewidth=0)
-        few = len(self.place) <= 30
-        self.bars = axes.vlines(self.place, 0, 0, color=ACCENT, linewidth=2.2 if few else 1.0, animated=True)
-        (self.data,) = axes.plot(
-            self.place,
-            0 * self.place,
-            "o" if few else "-",
-            color="black",
-            linewidth=0.8,
-            markersize=4.5,
-            markerfacecolor="none",
-            animated=True,
-        )
-        (self.mean,) = axes.plot(
-            self.place,
-            0 * self.place,
-            "_" if few else "-",
-            color=ACCENT,
-            markersize=11,
-            markeredgewidth=2.4,
-            animated=True,
-        )
-        spread = 0.25 * np.ptp(Y)
-        axes.set(
-            xlim=(0.3, len(self.place) + 0.7),
-            ylim=(Y.min() - spread, Y.max() + spread),
-            xticks=[1, len(self.place)],
-            yticks=few_ticks(Y.min(), Y.max()),
-        )
-        axes.set_title("decoded columns, ± 2 deviations", fontsize=10)
-        axes.tick_params(labelsize=8.5)
-        self.moving = [self.bars, self.data, self.mean]
-
-    def show(self, mean, deviation, nearest):
-        """Set what moves to a decoded point (D,), its deviation (D,) and the data of the nearest point (D,)."""
-        low, high = mean - 2 * deviation, mean + 2 * deviation
-        self.bars.set_segments(np.stack([np.column_stack([self.place, low]), np.column_stack([self.place, high])], 1))
-        self.mean.set_ydata(mean)
-        self.data.set_ydata(nearest)
+def side_by_side(*images):
+    """Images of one height in a row, a gap between them."""
+    gap = np.full((len(images[0]), 1), np.nan)
+    parts = [part for image in images for part in (image, gap)]
+    return np.hstack(parts[:-1])
 
 
-class DecodedPlace:
-    """Three columns: the first against the third with all data, as a roll is seen from its end."""
+def image_panel(images, names, high, title="", key="", **panel):
+    """Images side by side, each with its name below."""
+    width = images[0].shape[1]
+    ticks = tuple((width - 1) / 2 + k * (width + 1) for k in range(len(images)))
+    below = Axis(ticks=ticks, tick_labels=tuple(names))
+    mark = Image("images", side_by_side(*images), low=0, high=high)
+    return Panel([mark], title=title, x=below, y=HIDDEN, equal=True, key=key, **panel)
 
-    def __init__(self, axes, Y, target, shape):
-        axes.scatter(Y[:, 0], Y[:, 2], s=9, linewidths=0, **shades(target))
-        axes.set_title("decoded, seen from the end", fontsize=10)
-        axes.tick_params(labelsize=8.5)
-        axes.margins(0.15)
-        axes.set(xticks=few_ticks(Y[:, 0].min(), Y[:, 0].max()), yticks=few_ticks(Y[:, 2].min(), Y[:, 2].max()))
-        (self.bars,) = axes.plot([], [], color=ACCENT, linewidth=1.2, animated=True)
-        (self.mean,) = axes.plot([], [], "+", color=ACCENT, markersize=14, markeredgewidth=2.6, animated=True)
-        (self.data,) = axes.plot(
-            [], [], "o", markersize=9, markerfacecolor="none", markeredgecolor="black", animated=True
-        )
-        self.moving = [self.bars, self.data, self.mean]
 
-    def show(self, mean, deviation, nearest):
-        """Set what moves to a decoded point (D,), its deviation (D,) and the data of the nearest point (D,)."""
-        x, y, r, s = mean[0], mean[2], 2 * deviation[0], 2 * deviation[2]
-        self.bars.set_data([x - r, x + r, np.nan, x, x], [y, y, np.nan, y - s, y + s])
-        self.mean.set_data([x], [y])
-        self.data.set_data([nearest[0]], [nearest[2]])
+def decoded_panel(Y, target, image_shape, mean, deviation, nearest, title="decoded at the cross", **panel):
+    """A decoded point (D,), its deviation (D,) and the data of the nearest point (D,), in one of three forms.
+
+    Images where `image_shape` says so; three columns are seen from the end, the first against the third; else all
+    columns with two deviations either way.
+    """
+    if image_shape is not None:
+        images = [mean.reshape(image_shape), nearest.reshape(image_shape)]
+        return image_panel(images, ("decoded", "nearest data"), Y.max(), title, **panel)
+    if Y.shape[1] == 3:
+        return _seen_from_the_end(Y, target, mean, deviation, nearest, **panel)
+    place = np.arange(1.0, Y.shape[1] + 1)
+    few, spread = len(place) <= 30, 0.25 * np.ptp(Y)
+    marks = [Band("range", place, Y.min(axis=0), Y.max(axis=0), label="data's range")]
+    bars = segments(place, mean - 2 * deviation, mean + 2 * deviation)
+    marks.append(Lines("deviations", *bars, colour="accent", width=2.2 if few else 1.0))
+    if few:
+        marks.append(Points("nearest", place, nearest, colour="ink", hollow=True, size=7, label="nearest data"))
+        marks.append(Points("decoded", place, mean, colour="accent", marker="dash", size=12, label="decoded ± 2 dev."))
+    else:
+        marks.append(Lines("nearest", place, nearest, colour="ink", width=1, label="nearest data"))
+        marks.append(Lines("decoded", place, mean, colour="accent", label="decoded ± 2 dev."))
+    across = Axis("column", (0.3, len(place) + 0.7))
+    return Panel(marks, title=title, x=across, y=Axis("", (Y.min() - spread, Y.max() + spread)), **panel)
+
+
+def _seen_from_the_end(Y, target, mean, deviation, nearest, **panel):
+    x, y, r, s = mean[0], mean[2], 2 * deviation[0], 2 * deviation[2]
+    marks = [
+        latent_points(Y[:, [0, 2]], target, key="data", size=4),
+        Lines("deviations", [x - r, x + r, np.nan, x, x], [y, y, np.nan, y - s, y + s], colour="accent", width=1.4),
+        Points("decoded", [x], [y], colour="accent", marker="plus", size=14, label="decoded"),
+        ring("nearest", nearest[0], nearest[2], label="nearest data", size=10),
+    ]
+    (low, high), across = _room(Y[:, 2]), Axis("column 1", _room(Y[:, 0]))
+    return Panel(marks, title="decoded, seen from the end", x=across, y=Axis("column 3", (low, high)), **panel)
+
+
+def _room(values):
+    return values.min() - 0.15 * np.ptp(values), values.max() + 0.15 * np.ptp(values)

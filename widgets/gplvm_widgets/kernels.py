@@ -1,88 +1,90 @@
 """`explore_kernels`: choose a covariance and see its matrix, its functions on a line, and its sheets in space."""
 
-import time
 from functools import lru_cache
 from typing import NamedTuple
 
-import ipywidgets as W
-import matplotlib
 import numpy as np
-from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from scipy.special import erf
 
-from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, Periodic, White
+from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, Periodic, White, split_white
 from gplvm_edu.linalg import cholesky_with_jitter
-from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure
 
+from .controls import buttons, log_slider, menu, slider
 from .explorer import Explorer, Question
+from .scene import Axis, Band, Image, Lines, Panel, Patches, Points, Rules, SceneOf, remember
 
-KINDS = ("linear", "RBF", "MLP", "Matern 3/2", "periodic")
-COMBINE = ("alone", "+", "×")
-NETWORK = {"corrected: prior variances w/2, b/2": 0.5, "as printed: prior variances w, b": 1.0}
-CORRECTED = "corrected: prior variances w/2, b/2"
+NETWORK = {"corrected: w/2 and b/2": 0.5, "as printed: w and b": 1.0}  # prior variances of the network, in w and b
+CORRECTED = "corrected: w/2 and b/2"
 REACH, SHEET_REACH, SIDE = 3.0, 2.0, 15  # the line goes from -3 to 3, the plane from -2 to 2 with 15 x 15 knots
 N_UNITS = 4000
-N_STEPS, PAUSE = 150, 0.04  # of Run: states and seconds between them; a state takes no time to compute
-MARGINS = dict(left=0.07, right=0.98, bottom=0.08, top=0.94, wspace=0.2, hspace=0.36)
-USES = {  # the sliders that a kind uses, besides its variance
-    "linear": (),
-    "RBF": ("inverse_width",),
-    "MLP": ("weight_variance", "bias_variance"),
-    "Matern 3/2": ("inverse_width",),
-    "periodic": ("inverse_width", "period"),
+N_STEPS = 72  # of Run, once around the circle of draws
+KINDS = {  # what a kernel of the menu is made of: its class, and the sliders it uses besides its variance
+    "linear": (Linear, ()),
+    "RBF": (RBF, ("inverse_width",)),
+    "MLP": (MLP, ("weight_variance", "bias_variance")),
+    "Matern 3/2": (Matern32, ("inverse_width",)),
+    "periodic": (Periodic, ("inverse_width", "period")),
+}
+SLIDERS = dict(inverse_width=1.0, weight_variance=10.0, bias_variance=10.0, period=2.0)
+ONLY = {  # why a slider has no effect
+    "inverse_width": "neither linear nor MLP has one",
+    "period": "periodic only",
+    "weight_variance": "MLP only",
+    "bias_variance": "MLP only",
 }
 
 
-class View(NamedTuple):
-    """Everything that the picture shows for one setting."""
+@lru_cache(maxsize=64)
+def make_kernel(first="RBF", combine="alone", second="linear", variance=1.0, bias=0.0, white=0.0, **sliders):
+    """The kernel of one setting, one object for equal settings; a bias or white noise of 0 is left out of the sum."""
+    sliders = {**SLIDERS, **sliders}
 
-    x: np.ndarray  # (N, 1)
-    K: np.ndarray  # (N, N)
-    deviation: np.ndarray  # (N,)
-    functions: np.ndarray  # (N, n_samples)
-    sheet: np.ndarray  # (SIDE * SIDE, 3)
+    def leaf(kind, variance):
+        Kind, names = KINDS[kind]
+        return Kind(variance, *(sliders[name] for name in names))
 
-
-def three_digits(value):
-    """A value rounded to three digits, as the shown code prints it: the picture uses the same number."""
-    return float(f"{value:.3g}")
-
-
-def leaf(kind, variance, inverse_width, weight_variance, bias_variance, period):
-    """One kernel of the menu with the sliders' values."""
-    gamma = three_digits(inverse_width)
-    return {
-        "linear": lambda: Linear(variance),
-        "RBF": lambda: RBF(variance, gamma),
-        "MLP": lambda: MLP(variance, three_digits(weight_variance), three_digits(bias_variance)),
-        "Matern 3/2": lambda: Matern32(variance, gamma),
-        "periodic": lambda: Periodic(variance, gamma, three_digits(period)),
-    }[kind]()
-
-
-def make_kernel(
-    first="RBF",
-    combine="alone",
-    second="linear",
-    variance=1.0,
-    inverse_width=1.0,
-    weight_variance=10.0,
-    bias_variance=10.0,
-    period=2.0,
-    bias=0.0,
-    white=0.0,
-    **others,
-):
-    """The kernel of one setting; a bias or white noise of 0 is left out of the sum."""
-    sliders = (inverse_width, weight_variance, bias_variance, period)
-    kernel = leaf(first, three_digits(variance), *sliders)
+    kernel = leaf(first, variance)
     if combine != "alone":
-        other = leaf(second, 1.0, *sliders)
+        other = leaf(second, 1.0)
         kernel = kernel + other if combine == "+" else kernel * other
     for Term, level in ((Bias, bias), (White, white)):
-        kernel = kernel + Term(three_digits(level)) if level > 0 else kernel
+        kernel = kernel + Term(level) if level > 0 else kernel
     return kernel
+
+
+def used_sliders(first, combine, second):
+    """Names of the sliders that the kernels chosen have."""
+    kinds = [first] if combine == "alone" else [first, second]
+    return {name for kind in kinds for name in KINDS[kind][1]}
+
+
+def mlp_of(kernel):
+    """The MLP kernel, if the kernel is nothing else but for white noise: then a network has this covariance."""
+    smooth = split_white(kernel)[0]
+    return smooth if isinstance(smooth, MLP) else None
+
+
+class Draws(NamedTuple):
+    """Two independent draws at each place; (cos t) here + (sin t) there is a draw for every angle t."""
+
+    here: np.ndarray
+    there: np.ndarray
+
+    def at(self, step):
+        """The draw after so many steps of Run; None is the beginning, the draw of `gp_prior_samples`."""
+        turn = 2 * np.pi * (step or 0) / N_STEPS
+        return np.cos(turn) * self.here + np.sin(turn) * self.there
+
+
+def draw(L, n_samples, seed):
+    """The two ends of a walk through the prior whose covariance is LL', (2.4)."""
+    here, there = np.random.default_rng(seed).standard_normal((2, len(L), n_samples))
+    return Draws(L @ here, L @ there)
+
+
+def line(n_points):
+    """Points of the line, (n_points, 1)."""
+    return np.linspace(-REACH, REACH, n_points)[:, None]
 
 
 def plane():
@@ -91,42 +93,27 @@ def plane():
     return np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 
 
-def draws(L, n_samples, seed, turn):
-    """Samples on a circle of draws: at turn 0 those of gp_prior_samples, and at every turn a draw from the prior."""
-    rng = np.random.default_rng(seed)
-    here, there = rng.standard_normal((len(L), n_samples)), rng.standard_normal((len(L), n_samples))
-    return L @ (np.cos(turn) * here + np.sin(turn) * there)  # (2.4)
+@remember(maxsize=4)
+def on_line(kernel, n_points):
+    """K on the line, and its Cholesky factor."""
+    K = kernel(line(n_points))
+    return K, cholesky_with_jitter(K)[0]
 
 
-@lru_cache(maxsize=16)
-def factors(settings, n_points):
-    """x, K and the Cholesky factors on the line and in the plane, for the settings that decide the kernel."""
-    kernel = make_kernel(**dict(settings))
-    x = np.linspace(-REACH, REACH, n_points)[:, None]
-    K = kernel(x)
-    return x, K, cholesky_with_jitter(K)[0], cholesky_with_jitter(kernel(plane()))[0]
+@remember(maxsize=4)
+def in_plane(kernel):
+    """The Cholesky factor of K in the plane."""
+    return cholesky_with_jitter(kernel(plane()))[0]
 
 
-DECIDE = (
-    "first",
-    "combine",
-    "second",
-    "variance",
-    "inverse_width",
-    "weight_variance",
-    "bias_variance",
-    "period",
-    "bias",
-    "white",
-)
+def sample_functions(kernel, n_points, n_samples, seed, state=None):
+    """Functions on the line, (n_points, n_samples), at the start or at a step of Run."""
+    return draw(on_line(kernel, n_points)[1], n_samples, seed).at(state)
 
 
-def view(seed=0, n_samples=4, n_points=60, turn=0.0, **settings):
-    """Matrix, functions and sheet for one setting of the controls."""
-    kernel_settings = tuple((name, settings[name]) for name in DECIDE if name in settings)
-    x, K, L_line, L_plane = factors(kernel_settings, n_points)
-    functions, sheet = draws(L_line, n_samples, seed, turn), draws(L_plane, 3, seed, turn)
-    return View(x, K, np.sqrt(np.diag(K)), functions, sheet)
+def zeros_a_unit(functions):
+    """How often the functions cross zero in one unit of x, on average."""
+    return np.mean(np.sum(np.diff(np.sign(functions), axis=0) != 0, axis=0)) / (2 * REACH)
 
 
 def network_covariance(anchor, x, variance, weight_variance, bias_variance, share, seed=0):
@@ -141,296 +128,247 @@ def network_covariance(anchor, x, variance, weight_variance, bias_variance, shar
     return variance * np.pi / 2 * units @ erf(anchor * u + c) / N_UNITS
 
 
-@in_style
-def panel_kernels(anchor=0.0, network=CORRECTED, seed=0, n_samples=4, n_points=60, turn=0.0, **settings) -> Figure:
-    """Four views of one covariance: its matrix, functions on a line, one row of the matrix, a sheet in space.
-
-    Parameters
-    ----------
-    anchor : float
-        The point whose covariances with all others are drawn.
-    network : str
-        For the MLP kernel: the prior variances of the random network that is simulated beside it.
-    seed, n_samples, n_points : int
-    turn : float
-        Angle along the wander of the samples; 0 unless Run is going.
-    **settings : see `make_kernel`
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    now = view(seed, n_samples, n_points, turn, **settings)
-    figure, axes = new_figure(2, 2, size=(9.2, 6.6), margins=MARGINS)
-    draw_matrix(axes[0, 0], now, anchor)
-    draw_functions(axes[0, 1], now)
-    draw_row(axes[1, 0], now, anchor, network, settings)
-    draw_sheet(axes[1, 1], now.sheet)
-    return figure
+OPENING = dict(kernel=make_kernel(), network=CORRECTED, seed=0, n_samples=4, n_points=60, anchor=0.0)
 
 
-def draw_matrix(axes, now, anchor):
+def matrix(kernel, n_points, anchor):
     """K as a picture: one row and one column for each point of the line."""
-    limit = np.abs(now.K).max()
-    shown = axes.imshow(
-        now.K, extent=(-REACH, REACH, REACH, -REACH), vmin=-limit, vmax=limit, cmap="RdBu_r", interpolation="nearest"
+    K = on_line(kernel, n_points)[0]
+    limit = np.abs(K).max()
+    image = Image(
+        "K", K, extent=(-REACH, REACH, REACH, -REACH), low=-limit, high=limit, ramp="diverging", bar="covariance"
     )
-    axes.axhline(anchor, color="black", linewidth=0.8, linestyle=":")
-    axes.figure.colorbar(shown, cax=axes.inset_axes([1.04, 0.0, 0.05, 1.0]))
-    axes.set(title="K: click a row", xlabel="x'", ylabel="x", anchor="W")
-    axes.set_gid("matrix")
+    marks = [image, Rules("anchor", y=[anchor], colour="ink", dash=True)]
+    return Panel(marks, title="K", hint="drag to choose a row", x=Axis("x'"), y=Axis("x"), listens="drag")
 
 
-def draw_functions(axes, now):
+def functions(kernel, n_points, n_samples, seed, state):
     """Sample functions, two deviations of the prior, and how often they cross zero."""
-    x, f = now.x[:, 0], now.functions
-    axes.fill_between(x, -2 * now.deviation, 2 * now.deviation, color="#ececec")
-    axes.axhline(0.0, color=QUIET, linewidth=0.8)
-    for k, column in enumerate(f.T):
-        axes.plot(x, column, color=PALETTE[k % len(PALETTE)], linewidth=1.4)
-    crossings = np.mean(np.sum(np.diff(np.sign(f), axis=0) != 0, axis=0)) / (2 * REACH)
-    limit = 3.2 * now.deviation.max()
-    axes.set(
-        title=f"sample functions: {crossings:.2f} zeros a unit",
-        xlabel="x",
-        ylabel="f(x)",
-        xlim=(-REACH, REACH),
-        ylim=(-limit, limit),
-    )
+    x, deviation = line(n_points)[:, 0], np.sqrt(np.diag(on_line(kernel, n_points)[0]))
+    f = sample_functions(kernel, n_points, n_samples, seed, state)
+    marks = [
+        Band("band", x, -2 * deviation, 2 * deviation, label="two deviations"),
+        Rules("zero", y=[0]),
+        *(Lines(f"function {k}", x, column, colour=k, width=1.5) for k, column in enumerate(f.T)),
+    ]
+    limit = 3.2 * deviation.max()
+    title = f"sample functions: {zeros_a_unit(f):.2f} zeros a unit"
+    return Panel(marks, title=title, x=Axis("x", (-REACH, REACH)), y=Axis("f(x)", (-limit, limit)))
 
 
-def draw_row(axes, now, anchor, network, settings):
+@remember(maxsize=4)
+def lowest_and_highest(kernel):
+    """Limits of the covariances between points of the line."""
+    K = kernel(line(61), line(61))
+    return K.min(), K.max()
+
+
+def row(kernel, network, anchor):
     """One row of K: the covariance of the value at the anchor with the values elsewhere."""
-    kernel = make_kernel(**settings)
-    x = np.linspace(-REACH, REACH, 121)
-    axes.axhline(0.0, color=QUIET, linewidth=0.8)
-    axes.plot(x, kernel(np.array([[anchor]]), x[:, None])[0], color=PALETTE[0], label="k(x, anchor)")
-    axes.axvline(anchor, color="black", linewidth=0.8, linestyle=":")
-    alone = settings.get("combine", "alone") == "alone" and not settings.get("bias", 0.0)
-    if settings.get("first", "RBF") == "MLP" and alone:
-        part = kernel if isinstance(kernel, MLP) else kernel["mlp"]
+    x = line(121)
+    marks = [
+        Rules("zero", y=[0]),
+        Lines("k", x[:, 0], kernel(np.array([[anchor]]), x)[0], label="k(x, anchor)"),
+        Rules("anchor", x=[anchor], colour="ink", dash=True),
+    ]
+    mlp = mlp_of(kernel)
+    if mlp is not None:
         dots = np.linspace(-REACH, REACH, 25)
-        values = network_covariance(
-            anchor, dots, part.variance, part.weight_variance, part.bias_variance, NETWORK[network]
-        )
-        axes.plot(dots, values, "o", color=ACCENT, markersize=4, label=f"{N_UNITS} erf units")
-        axes.legend(fontsize="small", loc="lower right")
-    limit = 1.15 * np.abs(now.K).max()
-    axes.set(
-        title=f"covariance with the value at {anchor:.2g}",
-        xlabel="x",
-        ylabel="k",
-        xlim=(-REACH, REACH),
-        ylim=(-limit if now.K.min() < -1e-9 * limit else -0.08 * limit, limit),
-    )
-    axes.set_gid("row")
+        values = network_covariance(anchor, dots, **mlp.get_params(), share=NETWORK[network])
+        marks.append(Points("network", dots, values, colour="accent", label=f"{N_UNITS} erf units"))
+    low, high = lowest_and_highest(kernel)
+    across, up = Axis("x", (-REACH, REACH)), Axis("k", (min(1.15 * low, -0.08 * high), 1.15 * high))
+    return Panel(marks, title=f"covariance with the value at {anchor:.2g}", x=across, y=up, listens="drag")
 
 
-def draw_sheet(axes, sheet, azimuth=-50.0, elevation=25.0):
-    """The image of the latent plane under three functions, seen from an angle, far patches drawn first."""
+def sheet(kernel, seed, state):
+    """The image of the latent plane under three functions; the axes have room for the whole walk of Run."""
+    walk = draw(in_plane(kernel), 3, seed)
+    ends = [seen(points)[0] for points in walk]
+    reach = np.sqrt(np.max(ends[0] ** 2 + ends[1] ** 2, axis=0))
+    return sheet_panel(walk.at(state), "a plane carried into space (colour: x1)", reach)
+
+
+def seen(points, azimuth=-50.0, elevation=25.0):
+    """Points in space (N, 3) seen from an angle: where they are on the page (N, 2), and how near (N,)."""
     a, e = np.radians(azimuth), np.radians(elevation)
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     up = np.array([-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)])
-    centred = sheet - sheet.mean(axis=0)
-    flat, depth = centred @ np.column_stack([right, up]), centred @ np.cross(right, up)
-    knots, depth = flat.reshape(SIDE, SIDE, 2), depth.reshape(SIDE, SIDE)
-    patches = np.stack([knots[:-1, :-1], knots[:-1, 1:], knots[1:, 1:], knots[1:, :-1]], axis=2).reshape(-1, 4, 2)
-    nearness = (depth[:-1, :-1] + depth[1:, 1:]).ravel()
-    column = np.tile(np.linspace(0, 1, SIDE - 1), SIDE - 1)  # colour: latent dimension 1
-    order = np.argsort(nearness)
-    colours = matplotlib.colormaps["viridis"](column[order])
-    axes.add_collection(PolyCollection(patches[order], facecolors=colours, edgecolors="white", linewidths=0.4))
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.autoscale_view()
-    axes.set_title("a 2-D latent space in 3-D (colour: dimension 1)")
-    axes.set_axis_off()
+    centred = points - points.mean(axis=0)
+    return centred @ np.column_stack([right, up]), centred @ np.cross(right, up)
 
 
-CODE = """\
+def sheet_panel(points, title, reach=None):
+    """A sheet in space, its knots (side * side, 3) row by row, coloured along its rows."""
+    side = round(np.sqrt(len(points)))
+    flat, near = seen(points)
+    knots, near = flat.reshape(side, side, 2), near.reshape(side, side)
+    corners = np.stack([knots[:-1, :-1], knots[:-1, 1:], knots[1:, 1:], knots[1:, :-1]], axis=2).reshape(-1, 4, 2)
+    column = np.tile(np.linspace(0, 1, side - 1), side - 1)
+    patches = Patches("sheet", corners, column, depth=(near[:-1, :-1] + near[1:, 1:]).ravel())
+    across, up = 1.03 * (np.abs(flat).max(axis=0) if reach is None else reach)
+    x, y = Axis(limits=(-across, across), hidden=True), Axis(limits=(-up, up), hidden=True)
+    return Panel([patches], title=title, x=x, y=y, equal=True)
+
+
+def says(kernel, n_points, n_samples, seed, anchor, state):
+    """The two numbers that the code shown prints."""
+    zeros = zeros_a_unit(sample_functions(kernel, n_points, n_samples, seed, state))
+    variance = kernel.diag(np.array([[anchor]]))[0]
+    return f"the functions cross zero {zeros:.2f} times a unit; their variance at x = {anchor:g} is {variance:.3g}"
+
+
+panel_kernels = SceneOf(matrix, functions, row, sheet, defaults=OPENING, says=says)
+
+
+HEAD = """\
 import numpy as np
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, Periodic, White, gp_prior_samples
 
 kernel = {kernel}
 x = np.linspace(-{reach:g}, {reach:g}, {n_points})[:, None]
 K = kernel(x)
-functions = gp_prior_samples(kernel, x, n_samples={n_samples}, random_state={seed})
 row = kernel(np.array([[{anchor:g}]]), x)[0]
-
 side = np.linspace(-{sheet_reach:g}, {sheet_reach:g}, {side})
 plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+"""
+AT_THE_START = """
+functions = gp_prior_samples(kernel, x, n_samples={n_samples}, random_state={seed})
 sheet = gp_prior_samples(kernel, plane, n_samples=3, random_state={seed})     # three outputs: a sheet in space
 """
+ON_THE_WALK = """
+from gplvm_edu.linalg import cholesky_with_jitter
 
+
+def wander(points, n_samples, turn):
+    L, _ = cholesky_with_jitter(kernel(points))
+    here, there = np.random.default_rng({seed}).standard_normal((2, len(L), n_samples))
+    return L @ (np.cos(turn) * here + np.sin(turn) * there)        # a draw from the prior, whatever the turn
+
+
+turn = 2 * np.pi * {step} / {n_steps}                                  # step {step} of {n_steps} around the circle
+functions = wander(x, {n_samples}, turn)
+sheet = wander(plane, 3, turn)                                     # three outputs: a sheet in space
+"""
+TAIL = """
+zeros = np.mean(np.sum(np.diff(np.sign(functions), axis=0) != 0, axis=0)) / {length:g}
+variance = kernel.diag(np.array([[{anchor:g}]]))[0]
+print(f"the functions cross zero {{zeros:.2f}} times a unit; their variance at x = {anchor:g} is {{variance:.3g}}")
+"""
 NETWORK_CODE = """
 from scipy.special import erf
 
-rng = np.random.default_rng(0)                  # {n_units} hidden units, {network}
+rng = np.random.default_rng(0)                  # {n_units} hidden units; prior variances {network}
 u = np.sqrt({share:g} * {weight_variance:g}) * rng.standard_normal({n_units})
 c = np.sqrt({share:g} * {bias_variance:g}) * rng.standard_normal({n_units})
 dots = np.linspace(-{reach:g}, {reach:g}, 25)
 network = {variance:g} * np.pi / 2 * erf(dots[:, None] * u + c) @ erf({anchor:g} * u + c) / {n_units}
 """
 
-BASE = dict(
-    first="RBF",
-    combine="alone",
-    second="linear",
-    variance=1.0,
-    inverse_width=1.0,
-    weight_variance=10.0,
-    bias_variance=10.0,
-    period=2.0,
-    bias=0.0,
-    white=0.0,
-    seed=0,
-    n_samples=4,
-    anchor=0.0,
-    network=CORRECTED,
-)
+BASE = dict(first="RBF", combine="alone", second="linear", variance=1.0, bias=0.0, white=0.0, **SLIDERS)
+BASE |= dict(seed=0, n_samples=8, n_points=60, anchor=0.0, network=CORRECTED)
 
 
 class KernelsExplorer(Explorer):
     """Controls for `panel_kernels`; Run moves the samples through the prior."""
 
     title = "Covariances and what they sample"
+    panels = panel_kernels
+    light = ("anchor", "network")
+    shown_states = N_STEPS + 1  # equal steps: all are shown
     questions = (
         Question(
-            "The linear covariance gives a flat sheet, whatever the seed. What will the sheet look like with the "
-            "RBF in its place?",
-            BASE | dict(first="linear"),
+            "The linear covariance carries the plane to a flat sheet in space, whatever the seed. What will the sheet "
+            "look like with the RBF in its place?",
+            BASE | dict(first="linear", seed=1, anchor=1.0),
             dict(first="RBF", inverse_width=0.3),
             "It bends. Three functions of the same two coordinates carry the plane into space, and they need not "
             "be planes any more: equation (2.3) asks only for covariances. The Swiss roll has become possible.",
+            ("flat still, but turned", "smooth and bent", "torn into single patches"),
+            1,
         ),
         Question(
-            "RBF, inverse width 1. If the inverse width is made four times larger, how do the samples change: "
-            "higher, or busier? And by how much?",
+            "The RBF has inverse width 1. How do the samples change if it is made four times larger?",
             BASE,
             dict(inverse_width=4.0),
-            "Busier, not higher: the band stays, and the samples cross zero twice as often, because the length "
-            "scale is one over the root of the inverse width. The bright band along the diagonal of K halves.",
+            "Busier, not higher: the band stays, and on average the samples cross zero twice as often, because the "
+            "length scale is one over the root of the inverse width. The dark band along the diagonal of K halves.",
+            ("twice as high", "four times as many zeros", "twice as many zeros"),
+            2,
         ),
         Question(
-            "Far from the anchor, the covariance of the RBF falls to zero. Does that of the MLP?",
+            "Far from the anchor, the covariance of the RBF falls to zero. And that of the MLP?",
             BASE | dict(inverse_width=2.0, anchor=1.0),
             dict(first="MLP"),
-            "No: it levels off, above zero on the anchor's side and below zero on the other. Far out every erf "
+            "It levels off, above zero on the anchor's side and below zero on the other. Far out every erf "
             "unit is saturated, so the function there is a sum of constants which near points share (2.29). The "
             "dots are a network of 4000 random units. Now lower w and b to 1, choose the prior variances as "
             "printed, and watch the dots leave the curve.",
+            ("it levels off, not at zero", "it falls to zero, more slowly", "it grows without end"),
+            0,
         ),
     )
 
     def make_controls(self):
-        wide = dict(style={"description_width": "initial"})
-
-        def log_slider(value, low, high, name):
-            return W.FloatLogSlider(
-                value,
-                base=10,
-                min=low,
-                max=high,
-                step=0.05,
-                description=name,
-                readout_format=".3g",
-                layout=W.Layout(width="300px"),
-                **wide,
-            )
-
-        def level(name):
-            return W.FloatSlider(
-                0.0,
-                min=0.0,
-                max=1.0,
-                step=0.02,
-                description=name,
-                readout_format=".2f",
-                layout=W.Layout(width="300px"),
-                **wide,
-            )
-
-        def menu(options, value, width="110px"):
-            return W.Dropdown(options=options, value=value, layout=W.Layout(width=width))
-
         return {
-            "data": {
-                "first": menu(KINDS, "RBF"),
-                "combine": menu(COMBINE, "alone", "80px"),
-                "second": menu(KINDS, "linear"),
-            },
             "kernel": {
+                "first": menu(list(KINDS), "RBF", "kernel"),
+                "combine": buttons(["alone", "+", "×"]),
+                "second": menu(list(KINDS), "linear", "second"),
                 "variance": log_slider(1.0, -1, 1, "variance"),
                 "inverse_width": log_slider(1.0, -1.5, 2, "inverse width"),
                 "period": log_slider(2.0, -0.5, 1, "period"),
-                "weight_variance": log_slider(10.0, -1, 3, "weight variance w"),
-                "bias_variance": log_slider(10.0, -1, 3, "bias variance b"),
-                "bias": level("bias"),
-                "white": level("white noise"),
+                "weight_variance": log_slider(10.0, -1, 3, "weights w"),
+                "bias_variance": log_slider(10.0, -1, 3, "biases b"),
+                "bias": slider(0.0, 0, 1, 0.02, "bias"),
+                "white": slider(0.0, 0, 1, 0.02, "white noise"),
             },
-            "start": {"seed": W.IntSlider(0, 0, 30, description="seed", layout=W.Layout(width="230px"), **wide)},
-            "size": {
-                "n_samples": W.IntSlider(4, 1, 8, description="functions", layout=W.Layout(width="230px"), **wide),
-                "n_points": W.IntSlider(60, 6, 120, 2, description="points", layout=W.Layout(width="230px"), **wide),
-            },
+            "start": {"seed": slider(0, 0, 30, 1, "seed")},
+            "size": {"n_samples": slider(4, 1, 8, 1, "functions"), "n_points": slider(60, 6, 120, 2, "points")},
             "more": {
-                "anchor": W.FloatSlider(
-                    0.0, min=-REACH, max=REACH, step=0.05, description="anchor", layout=W.Layout(width="250px"), **wide
-                ),
-                "network": W.Dropdown(
-                    options=list(NETWORK),
-                    description="network beside the MLP kernel",
-                    layout=W.Layout(width="450px"),
-                    **wide,
-                ),
+                "anchor": slider(0.0, -REACH, REACH, 0.05, "anchor"),
+                "network": menu(list(NETWORK), name="network"),
             },
         }
 
-    def panel(self, settings, state):
-        combined = settings["combine"] != "alone"
-        used = {
-            name
-            for kind in (settings["first"], settings["second"] if combined else None)
-            if kind
-            for name in USES[kind]
-        }
-        for name in ("inverse_width", "period", "weight_variance", "bias_variance"):
-            self.controls[name].layout.display = "" if name in used else "none"
-        self.controls["second"].layout.display = "" if combined else "none"
-        self.controls["network"].disabled = settings["first"] != "MLP" or combined
-        return panel_kernels(**settings, turn=state or 0.0)
+    def arguments(self, settings):
+        """The panels want the kernel, not what it is made of."""
+        own = {name: settings[name] for name in ("network", "seed", "n_samples", "n_points", "anchor")}
+        return {"kernel": make_kernel(**{name: settings[name] for name in settings if name not in own}), **own}
 
-    def code(self, settings):
-        kernel = make_kernel(**settings)
-        text = CODE.format(
-            kernel=kernel,
-            reach=REACH,
-            sheet_reach=SHEET_REACH,
-            side=SIDE,
-            **{k: settings[k] for k in ("n_points", "n_samples", "seed", "anchor")},
-        )
-        if settings["first"] == "MLP" and settings["combine"] == "alone" and not settings["bias"]:
-            part = kernel if isinstance(kernel, MLP) else kernel["mlp"]
-            text += NETWORK_CODE.format(
-                n_units=N_UNITS,
-                share=NETWORK[settings["network"]],
-                reach=REACH,
-                network=settings["network"],
-                anchor=settings["anchor"],
-                **part.get_params(),
-            )
-        return text
+    def unused(self, settings):
+        used = used_sliders(*(settings[name] for name in ("first", "combine", "second")))
+        unused = {name: why for name, why in ONLY.items() if name not in used}
+        if settings["combine"] == "alone":
+            unused["second"] = "needs + or ×"
+        if mlp_of(self.arguments(settings)["kernel"]) is None:
+            unused["network"] = "MLP alone only"
+        return unused
 
-    def click(self, axes, x, y):
-        if axes.get_gid() not in ("matrix", "row"):
-            return {}
-        place = y if axes.get_gid() == "matrix" else x
-        return {"anchor": float(np.clip(round(place, 2), -REACH, REACH))}
+    def code(self, settings, state):
+        now = self.arguments(settings)
+        text = HEAD + (AT_THE_START if state is None else ON_THE_WALK) + TAIL
+        mlp = mlp_of(now["kernel"])
+        params = {}
+        if mlp is not None:
+            text += NETWORK_CODE
+            params = dict(n_units=N_UNITS, share=NETWORK[settings["network"]], **mlp.get_params())
+        constants = dict(reach=REACH, length=2 * REACH, sheet_reach=SHEET_REACH, side=SIDE, n_steps=N_STEPS)
+        return text.format(**now, **constants, step=state, **params)
+
+    def point(self, panel, x, y):
+        """The anchor is where the hand is: a row of the matrix, or a place on the line."""
+        return {"anchor": float(np.clip(round(y if panel == "matrix" else x, 2), -REACH, REACH))}
+
+    def nudge(self, panel, right, up):
+        """Arrow keys move the anchor; in the matrix, downwards is forwards."""
+        step = 0.05 * (right - up if panel == "matrix" else right + up)
+        return {"anchor": float(np.clip(round(self.settings["anchor"] + step, 2), -REACH, REACH))}
 
     def iterates(self, settings):
-        """A closed walk through the prior: every state is a sample of it, and the last equals the first."""
+        """A closed walk through the prior: every state, a step's number, is a sample, and the last equals the first."""
         for step in range(1, N_STEPS + 1):
-            time.sleep(PAUSE)
-            yield step / N_STEPS, 2 * np.pi * step / N_STEPS
+            yield step / N_STEPS, step
 
 
 def explore_kernels(**settings) -> KernelsExplorer:

@@ -3,14 +3,11 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-import ipywidgets as W
 import numpy as np
-from matplotlib.figure import Figure
 
 from gplvm_edu import datasets
 from gplvm_edu.linalg import centre
 from gplvm_edu.optimise import minimise
-from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure, scatter_classes
 from gplvm_edu.ppca import (
     LinearGaussian,
     dual_gradient,
@@ -21,7 +18,10 @@ from gplvm_edu.ppca import (
     principal_axes,
 )
 
+from .controls import buttons, log_slider, menu, number, slider
+from .drawing import image_panel, ring, segments
 from .explorer import Explorer, Question
+from .scene import Axis, Bars, Lines, Panel, Points, Rules, SceneOf, remember
 
 N_POINTS = 400
 LOAD = {
@@ -29,8 +29,17 @@ LOAD = {
     "digits": "load_digits().data[:400]",
     "3-D cloud": "np.random.default_rng(0).standard_normal((400, 3)) @ np.diag([2.0, 1.0, 0.4])",
 }
-MARGINS = dict(left=0.08, right=0.98, bottom=0.08, top=0.95, wspace=0.22, hspace=0.38)
+MATRIX = {"primal": "Y'Y / N", "dual": "YY' / D"}
 EXPONENTS = {"corrected: +1/2": 0.5, "as printed: -1/2": -0.5}
+
+
+class Step(NamedTuple):
+    """A state of a run: the factor and the noise it has reached, its number, (noise, likelihood) of all so far."""
+
+    factor: np.ndarray
+    noise_variance: float
+    number: int
+    path: list
 
 
 class View(NamedTuple):
@@ -80,12 +89,13 @@ def rotation(q, degrees):
     return R
 
 
-def view(data, model, noise, rotate, q, exponent, state=None):
-    """Fit at the noise level asked for; `state` (factor, noise variance) replaces the closed form during Run."""
+@remember(maxsize=6)
+def view(data, model, noise, rotate, q, exponent, state):
+    """Fit at the noise level asked for; the state of a run replaces the closed form."""
     Y = load(data)[0]
     rows = Y if model == "primal" else Y.T
     if state is not None:
-        factor, s2 = state[0], state[1]
+        factor, s2 = state.factor, state.noise_variance
     else:
         s2 = noise * best_noise(data, model, q)
         lam, axes = spectrum(data, model)
@@ -107,159 +117,149 @@ def profile(data, model, q):
     return levels, np.array(values)
 
 
-@in_style
-def panel_ppca(
-    data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2", point=0, state=None
-) -> Figure:
-    """Four views of one setting: likelihood against noise, spectrum and noise level, embedding, one reconstruction.
-
-    Parameters
-    ----------
-    data : "oil flow", "digits" or "3-D cloud"
-    model : "primal" (PPCA) or "dual"
-    noise : float
-        Noise variance as a multiple of its maximum likelihood value.
-    rotate : float
-        Degrees in the plane of the first two latent dimensions.
-    q : int
-    exponent : str
-        "corrected: +1/2", or the misprint of Lawrence (2005), section 2.3.
-    point : int
-        The row whose reconstruction is drawn.
-    state : tuple or None
-        An iterate of the optimiser: (factor, noise variance, values so far).
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    if q >= load(data)[0].shape[1]:
-        raise ValueError(
-            f"q = {q} leaves no direction for the noise: the {data} data have "
-            f"{load(data)[0].shape[1]} columns. Choose a smaller q (size)."
-        )
-    now = view(data, model, noise, rotate, q, exponent, state)
-    figure, axes = new_figure(2, 2, size=(9.2, 6.2), margins=MARGINS)
-    draw_profile(axes[0, 0], data, model, q, now, state)
-    draw_spectrum(axes[0, 1], data, model, q, now.noise_variance)
-    draw_embedding(axes[1, 0], data, model, q, now, point)
-    draw_reconstruction(axes[1, 1], data, now, point)
-    return figure
+OPENING = dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2", point=0)
 
 
-def draw_profile(axes, data, model, q, now, state):
-    """Both likelihoods against the noise variance, the current one in colour, the current setting as a dot."""
-    for name, label, colour in (("primal", "PPCA", PALETTE[0]), ("dual", "dual PPCA", PALETTE[2])):
+def likelihood(data, model, noise, q, exponent, state):
+    """Both likelihoods against the noise variance, the current one in full colour, the current setting as a dot."""
+    now, size = view(data, model, noise, 0, q, exponent, state), load(data)[0].size
+    marks = []
+    for name, label, colour in (("primal", "PPCA", 0), ("dual", "dual PPCA", 2)):
         levels, values = profile(data, name, q)
-        axes.plot(levels, values, color=colour, alpha=1.0 if name == model else 0.35, label=label)
-        axes.plot(levels[30], values[30], "|", color=colour, markersize=12)
-    size = load(data)[0].size
-    if state is not None and len(state) > 2:
-        path = np.array(state[2])
-        axes.plot(path[:, 0], path[:, 1] / size, ".-", color=ACCENT, linewidth=0.8, markersize=4)
-    axes.plot(now.noise_variance, now.log_likelihood / size, "o", color=ACCENT, markersize=8)
-    floor = profile(data, model, q)[1].min()
-    low = min(floor, now.log_likelihood / size)
+        look = dict(colour=colour, opacity=1.0 if name == model else 0.35)
+        marks.append(Lines(name, levels, values, label=label, **look))
+        marks.append(Points(f"best {name}", [levels[30]], [values[30]], marker="bar", size=14, **look))
+    if state is not None:
+        path = np.array(state.path)
+        marks.append(Lines("path", path[:, 0], path[:, 1] / size, colour="accent", width=1.2, label="the run"))
+    marks.append(Points("now", [now.noise_variance], [now.log_likelihood / size], colour="accent", size=10))
+    low = min(profile(data, model, q)[1].min(), now.log_likelihood / size)
     high = max(profile(data, name, q)[1].max() for name in ("primal", "dual"))
-    axes.set(
-        xscale="log",
-        xlabel="noise variance",
-        ylabel="log likelihood / entry",
-        title=f"log likelihood {now.log_likelihood:.1f}",
-        ylim=(max(low, high - 6) - 0.1, high + 0.1),
+    return Panel(
+        marks,
+        title="log likelihood against the noise",
+        x=Axis("noise variance", log=True),
+        y=Axis("log likelihood / entry", (max(low, high - 6) - 0.1, high + 0.1)),
     )
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter("{x:g}")  # plain numbers are drawn faster than powers of ten
-    axes.legend(fontsize="small", loc="lower center")
 
 
-def draw_spectrum(axes, data, model, q, s2):
+def spectrum_and_floor(data, model, noise, q, state):
     """Each eigenvalue as a bar: the noise's share in grey, the rest of the kept ones in colour."""
+    s2 = noise * best_noise(data, model, q) if state is None else state.noise_variance
     lam, _ = spectrum(data, model)
     shown = min(len(lam), 12)
-    place = np.arange(1, shown + 1)
-    axes.bar(place, np.minimum(lam[:shown], s2), color="#cfcfcf", label="noise")
-    kept = place <= q
-    axes.bar(place[kept], np.maximum(lam[:shown] - s2, 0)[kept], bottom=s2, color=PALETTE[0], label="kept axes")
-    axes.bar(
-        place[~kept],
-        np.maximum(lam[:shown] - s2, 0)[~kept],
-        bottom=s2,
-        color="none",
-        edgecolor=QUIET,
-        linestyle=":",
-        label="not explained",
-    )
-    axes.axhline(s2, color=ACCENT, linewidth=1.2, label=f"noise floor {s2:.3g}")
-    matrix = "Y'Y / N" if model == "primal" else "YY' / D"
+    place, kept = np.arange(1, shown + 1), np.arange(1, shown + 1) <= q
+    above = np.maximum(lam[:shown] - s2, 0)
     more = f", first {shown} of {len(lam)}" if shown < len(lam) else ""
-    axes.set(
-        xlabel=f"eigenvalues of {matrix}{more}",
-        ylabel="variance",
+    return Panel(
+        [
+            Bars("noise", place, np.minimum(lam[:shown], s2), colour="pale", label="noise"),
+            Bars("kept", place[kept], above[kept], base=s2, colour=0, label="kept axes"),
+            Bars("lost", place[~kept], above[~kept], base=s2, colour="quiet", outline=True, label="not explained"),
+            Rules("floor", y=[s2], colour="accent", label=f"noise floor {s2:.3g}"),
+        ],
         title="spectrum and noise floor",
-        xticks=place[:: 1 if shown < 9 else 2],
-        ylim=(0, 1.1 * max(lam[0], 1.15 * min(s2, 3 * lam[0]))),
+        x=Axis(f"eigenvalues of {MATRIX[model]}{more}", (0.3, shown + 0.7)),
+        y=Axis("variance", (0, 1.1 * max(lam[0], 1.15 * min(s2, 3 * lam[0])))),
     )
-    axes.legend(fontsize="small", loc="upper right")
 
 
-def draw_embedding(axes, data, model, q, now, point):
+def embedding(data, model, noise, rotate, q, exponent, point, state):
     """The latent points on axes that do not move with the controls, the chosen one ringed."""
     _, _, target, names = load(data)
-    scatter_classes(axes, now.latent, target, names, size=12, legend="outside")
-    best = view(data, model, 1.0, 0.0, q, "corrected: +1/2").latent[:, :2]
+    latent = places(view(data, model, noise, rotate, q, exponent, state).latent)
+    best = view(data, model, 1.0, 0.0, q, "corrected: +1/2", None).latent[:, :2]
     limit = 1.1 * np.sqrt(np.max(np.sum(best**2, axis=1)))
-    chosen = now.latent[point, :2] if q > 1 else (point, now.latent[point, 0])
-    axes.plot(*chosen, "o", markersize=13, markerfacecolor="none", markeredgecolor="black", markeredgewidth=1.5)
-    axes.set(ylim=(-limit, limit), title="embedding: click a point" if q > 1 else "embedding (q = 1)")
-    if q > 1:
-        axes.set(xlim=(-limit, limit), aspect="equal", anchor="W")
-    axes.set_gid("embedding")
+    marks = [
+        Points("points", *latent.T, group=target, names=names, size=5, opacity=0.85),
+        ring("chosen", *latent[point]),
+    ]
+    across = Axis("latent dimension 1", (-limit, limit)) if q > 1 else Axis("point")
+    up = Axis(f"latent dimension {min(q, 2)}", (-limit, limit))
+    return Panel(marks, title="embedding", hint="click a point", x=across, y=up, equal=q > 1, listens="click")
 
 
-def draw_reconstruction(axes, data, now, point):
+def places(latent):
+    """Where points are drawn: their first two latent dimensions, or their number and their only one."""
+    return latent[:, :2] if latent.shape[1] > 1 else np.column_stack([np.arange(len(latent)), latent[:, 0]])
+
+
+def reconstruction(data, model, noise, q, exponent, point, state):
     """The chosen row beside its reconstruction."""
     Y, mean, *_ = load(data)
-    truth, guess = Y[point] + mean, now.reconstruction[point] + mean
-    error = np.sqrt(np.mean((truth - guess) ** 2))
-    axes.set_title(f"point {point}: root mean square error {error:.3g}")
+    truth = Y[point] + mean
+    guess = view(data, model, noise, 0, q, exponent, state).reconstruction[point] + mean
+    title = f"point {point}: root mean square error {np.sqrt(np.mean((truth - guess) ** 2)):.3g}"
     if data == "digits":
-        both = np.hstack([truth.reshape(8, 8), np.full((8, 1), np.nan), guess.reshape(8, 8)])
-        axes.imshow(both, vmin=0, vmax=16)
-        axes.set(xticks=[3.5, 12.5], yticks=[], xticklabels=["data", "reconstruction"])
-        axes.spines[:].set_visible(False)
-        return
-    place = np.arange(1, len(truth) + 1)
-    axes.plot(place, truth, "o", color="black", label="data")
-    axes.plot(place, guess, "_", color=ACCENT, markersize=16, markeredgewidth=2.5, label="reconstruction")
-    axes.vlines(place, truth, guess, color=ACCENT, linewidth=1)
-    axes.set(xlabel="column", ylabel="value", xticks=place)
-    axes.margins(y=0.2)
-    axes.legend(fontsize="small", loc="upper right", ncols=2)
+        return image_panel([truth.reshape(8, 8), guess.reshape(8, 8)], ("data", "reconstruction"), 16, title)
+    column = np.arange(1, len(truth) + 1)
+    marks = [
+        Lines("gap", *segments(column, truth, guess), colour="accent", width=1),
+        Points("data", column, truth, colour="ink", label="data"),
+        Points("guess", column, guess, colour="accent", marker="dash", size=16, label="reconstruction"),
+    ]
+    return Panel(marks, title=title, x=Axis("column"), y=Axis("value"))
 
 
-CODE = """\
+def says(data, model, noise, q, exponent, state):
+    """The two numbers that the code shown prints."""
+    now = view(data, model, noise, 0, q, exponent, state)
+    return f"noise variance {now.noise_variance:.4g}, log likelihood {now.log_likelihood:.1f}"
+
+
+panel_ppca = SceneOf(likelihood, spectrum_and_floor, embedding, reconstruction, defaults=OPENING, says=says)
+
+
+HEAD = """\
 import numpy as np
 from gplvm_edu.datasets import load_digits, simulate_oil_flow
 from gplvm_edu.linalg import centre
-from gplvm_edu.ppca import latent_posterior, log_likelihood, principal_axes
+from gplvm_edu.optimise import minimise
+from gplvm_edu.ppca import (
+    LinearGaussian, dual_gradient, em_iterates, latent_posterior, log_likelihood, principal_axes)
 
 Y, mean = centre({load})
 rows = {rows}
-eigenvalues, axes = principal_axes(rows)
 q = {q}
+"""
+CLOSED_FORM = """\
+eigenvalues, axes = principal_axes(rows)
 best_noise = eigenvalues[q:].sum() / (rows.shape[1] - q)
 noise_variance = {noise:g} * best_noise
-angle = np.radians({rotate:g})
 R = np.eye(q)
-R[:2, :2] = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])[:q, :q]{one}
+if q > 1:                                # one dimension can't be turned
+    c, s = np.cos(np.radians({rotate:g})), np.sin(np.radians({rotate:g}))
+    R[:2, :2] = [[c, -s], [s, c]]
 excess = np.maximum(eigenvalues[:q] - noise_variance, 0.0)
 lengths = np.power(excess, {exponent:g}, out=np.zeros(q), where=excess > 0)
 factor = axes[:, :q] * lengths @ R
-value = log_likelihood(rows, factor, noise_variance)
+"""
+BY_EM = """\
+scale, D = np.sqrt(np.mean(Y**2)), Y.shape[1]
+W = scale * np.random.default_rng(0).standard_normal((D, q))
+start = LinearGaussian(W, np.zeros(D), np.full(D, scale**2))
+*_, state = (state for _, state in zip(range({step} + 1), em_iterates(Y, start, max_iter=200)))
+factor, noise_variance = state.parameters.weights, state.parameters.noise[0]
+"""
+BY_GRADIENTS = """\
+eigenvalues, axes = principal_axes(rows)
+noise_variance = {noise:g} * eigenvalues[q:].sum() / (rows.shape[1] - q)
+
+
+def value_and_gradient(x):
+    X = x.reshape(-1, q)
+    return -log_likelihood(Y.T, X, noise_variance), -dual_gradient(Y, X, noise_variance).ravel()
+
+
+start = 0.1 * np.sqrt(np.mean(Y**2) / q) * np.random.default_rng(0).standard_normal(len(Y) * q)
+*_, state = (state for _, state in zip(range({step} + 1), minimise(value_and_gradient, start, "scg", max_iter=200)))
+factor = state.x.reshape(-1, q)
+"""
+TAIL = """\
 means, covariance = latent_posterior(rows, factor, noise_variance)
 latent, weights = {pair}
 reconstruction = latent @ weights.T + mean
+value = log_likelihood(rows, factor, noise_variance)
 print(f"noise variance {{noise_variance:.4g}}, log likelihood {{value:.1f}}")
 """
 
@@ -268,6 +268,7 @@ class PPCAExplorer(Explorer):
     """Controls for `panel_ppca`; Run maximises the likelihood from a random start."""
 
     title = "PPCA and its dual"
+    panels = panel_ppca
     questions = (
         Question(
             "The dot sits at the top of its curve. If the noise variance is made ten times larger, what happens "
@@ -277,6 +278,8 @@ class PPCAExplorer(Explorer):
             "It shrinks towards the origin: the more noise the model expects, the less it believes each point, "
             "and the posterior means (1.8) fall back to the prior. An axis whose eigenvalue sinks below the floor "
             "is switched off altogether.",
+            ("it spreads", "it shrinks", "it stays"),
+            1,
         ),
         Question(
             "Turn the latent space by 60 degrees. Which of the four pictures will change?",
@@ -284,6 +287,8 @@ class PPCAExplorer(Explorer):
             dict(rotate=60),
             "Only the embedding. The likelihood, the spectrum and the reconstruction depend on W W' alone, and a "
             "rotation cancels in it (1.10): the axes of a PPCA plot have no meaning of their own.",
+            ("all four", "the embedding and the reconstruction", "the embedding alone"),
+            2,
         ),
         Question(
             "Now from PPCA to its dual, on the same data with the same q. Same embedding, same noise, same likelihood?",
@@ -292,69 +297,56 @@ class PPCAExplorer(Explorer):
             "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. "
             "Nothing else is: the noise is an average over N - q instead of D - q eigenvalues, and the likelihood "
             "is that of another model (1.17).",
+            ("all the same", "the same directions, other noise and likelihood", "nothing is the same"),
+            1,
         ),
     )
 
     def make_controls(self):
-        wide = dict(style={"description_width": "initial"})
         return {
-            "data": {"data": W.ToggleButtons(options=list(LOAD), description="data", style={"button_width": "90px"})},
+            "data": {"data": buttons(list(LOAD))},
             "kernel": {
-                "model": W.ToggleButtons(
-                    options=[("PPCA", "primal"), ("dual PPCA", "dual")], style={"button_width": "90px"}
-                ),
-                "noise": W.FloatLogSlider(
-                    1.0,
-                    base=10,
-                    min=-2,
-                    max=2,
-                    step=0.05,
-                    description="noise / best",
-                    readout_format=".2f",
-                    layout=W.Layout(width="290px"),
-                    **wide,
-                ),
+                "model": buttons([("PPCA", "primal"), ("dual PPCA", "dual")]),
+                "noise": log_slider(1.0, -2, 2, "noise / best"),
             },
-            "start": {
-                "rotate": W.IntSlider(0, -180, 180, 5, description="rotation", layout=W.Layout(width="270px"), **wide)
-            },
-            "size": {"q": W.IntSlider(2, 1, 8, description="dimensions q", layout=W.Layout(width="240px"), **wide)},
+            "start": {"rotate": slider(0, -180, 180, 5, "rotation")},
+            "size": {"q": slider(2, 1, 8, 1, "dimensions q")},
             "more": {
-                "exponent": W.Dropdown(options=list(EXPONENTS), description="exponent in (1.10)", **wide),
-                "point": W.BoundedIntText(
-                    0,
-                    0,
-                    N_POINTS - 1,
-                    description="point",
-                    layout=W.Layout(width="130px"),
-                    style={"description_width": "40px"},
-                ),
+                "exponent": menu(list(EXPONENTS), name="exponent in (1.10)"),
+                "point": number(0, 0, N_POINTS - 1, "point"),
             },
         }
 
-    def panel(self, settings, state):
-        return panel_ppca(**settings, state=state)
+    def ranges(self, settings):
+        """One direction at least is left for the noise."""
+        return {"q": {"max": min(8, load(settings["data"])[0].shape[1] - 1)}}
 
-    def code(self, settings):
+    def unused(self, settings):
+        return {"rotate": "one dimension can't be turned"} if settings["q"] == 1 else {}
+
+    def code(self, settings, state):
         primal = settings["model"] == "primal"
-        return CODE.format(
+        fit = CLOSED_FORM if state is None else BY_EM if primal else BY_GRADIENTS
+        return (HEAD + fit + TAIL).format(
             load=LOAD[settings["data"]],
             rows="Y" if primal else "Y.T    # dual PPCA is PPCA of the transposed data",
             q=settings["q"],
             noise=settings["noise"],
             rotate=settings["rotate"],
-            one="\nR = np.eye(q)                       # one dimension can't be turned" if settings["q"] == 1 else "",
             exponent=EXPONENTS[settings["exponent"]],
+            step=None if state is None else state.number,
             pair="means, factor" if primal else "factor, means",
         )
 
-    def click(self, axes, x, y):
-        if axes.get_gid() != "embedding":
-            return {}
-        now = view(**{k: v for k, v in self.settings.items() if k != "point"}, state=self.state).latent
-        if now.shape[1] == 1:
-            return {"point": int(np.clip(round(x), 0, N_POINTS - 1))}
-        return {"point": int(np.argmin(np.sum((now[:, :2] - [x, y]) ** 2, axis=1)))}
+    def point(self, panel, x, y):
+        """The point nearest to a click."""
+        drawn = self.scene.mark("embedding", "points")
+        up = (drawn.y - y) ** 2 if self.settings["q"] > 1 else 0.0  # one dimension: across is the point's number
+        return {"point": int(np.argmin((drawn.x - x) ** 2 + up))}
+
+    def nudge(self, panel, right, up):
+        """Arrow keys: the next point."""
+        return {"point": int(np.clip(self.settings["point"] + right + up, 0, N_POINTS - 1))}
 
     def iterates(self, settings):
         """EM for PPCA; for the dual, scaled conjugate gradients over X at the noise level chosen."""
@@ -368,7 +360,7 @@ class PPCAExplorer(Explorer):
             for step, state in enumerate(em_iterates(Y, start, max_iter=200)):
                 now = state.parameters
                 path.append((now.noise[0], state.value))
-                yield step / 200, (now.weights, now.noise[0], list(path))
+                yield step / 200, Step(now.weights, now.noise[0], step, list(path))
             return
         s2 = settings["noise"] * best_noise(settings["data"], "dual", q)
         size = np.sqrt(np.mean(Y**2) / q)
@@ -380,7 +372,7 @@ class PPCAExplorer(Explorer):
         start = 0.1 * size * rng.standard_normal(len(Y) * q)
         for step, iterate in enumerate(minimise(value_and_gradient, start, method="scg", max_iter=200)):
             path.append((s2, -iterate.value))
-            yield min(step / 200, 1.0), (iterate.x.reshape(-1, q), s2, list(path))
+            yield min(step / 200, 1.0), Step(iterate.x.reshape(-1, q), s2, step, list(path))
 
 
 def explore_ppca(**settings) -> PPCAExplorer:

@@ -1,247 +1,173 @@
 """`explore_wishart`: probabilistic kernel PCA by its closed form and by EM, side by side, one iteration at a time."""
 
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-import ipywidgets as W
 import numpy as np
-from matplotlib.figure import Figure
 
 from gplvm_edu import datasets
 from gplvm_edu.kernels import RBF, Linear
 from gplvm_edu.metrics import procrustes_align, procrustes_distance, subspace_angle
-from gplvm_edu.plotting import ACCENT, PALETTE, QUIET, in_style, new_figure, scatter_classes
-from gplvm_edu.wishart import (
-    WishartState,
-    em_iterates,
-    kernel_covariance,
-    log_likelihood,
-    maximum_likelihood,
-    start_positions,
-)
+from gplvm_edu.wishart import em_iterates, kernel_covariance, log_likelihood, maximum_likelihood, start_positions
 
+from .controls import buttons, check, log_slider, menu, slider, steps
 from .explorer import Explorer, Question
+from .scene import Axis, Lines, Panel, Points, Rules, SceneOf, remember
 
 LOAD = {"iris": "load_iris().data", "oil flow": "simulate_oil_flow(200, random_state=0).data"}
 PAPER = {"iris": 2.0, "oil flow": 0.2}  # the paper's beta in exp(-d^2 / beta)
 STARTS = {"raw PCA scores": "raw pca", "scores / root N": "pca", "random": "random"}
-COUNTS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    13,
-    16,
-    20,
-    25,
-    30,
-    40,
-    50,
-    65,
-    80,
-    100,
-    130,
-    160,
-    200,
-    250,
-    300,
-    400,
-    500,
-    650,
-    800,
-    1000,
-)
-MARGINS = dict(left=0.09, right=0.98, bottom=0.09, top=0.94, wspace=0.26, hspace=0.42)
+COUNTS = (*range(7), 8, 10, 13, 16, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300)
+LATER = (400, 500, 650, 800, 1000)  # only Run goes so far
+LAST = LATER[-1]
+OPENING = dict(data="iris", kernel="RBF", width=1.0, start="raw PCA scores", noise=1.0, q=2, iteration=10, align=False)
 
 
-class Moment(NamedTuple):
-    """One state of EM, and how far it is from the closed form."""
+class Step(NamedTuple):
+    """A state of EM: its number, what it has reached, and the rows of `progress` so far."""
 
-    state: WishartState
-    angle: float
-    distance: float
-
-
-class View(NamedTuple):
-    """Everything that the picture shows of one setting."""
-
-    closed_form: np.ndarray
-    em: np.ndarray
-    noise_variances: tuple
+    number: int
+    X: np.ndarray
+    noise_variance: float
     log_likelihood: float
-    best: float
-    angles: np.ndarray
-    distances: np.ndarray
-    values: np.ndarray
+    path: tuple
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def load(data):
     """Rows, classes and their names, for one entry of the menu."""
     bunch = datasets.load_iris() if data == "iris" else datasets.simulate_oil_flow(200, random_state=0)
     return bunch.data, bunch.target, bunch.target_names
 
 
-def kernel_of(data, kernel, width):
-    """The kernel asked for; the RBF's width is the paper's beta, exp(-d^2 / beta), as a multiple of its value."""
-    return Linear() if kernel == "linear" else RBF(1.0, inverse_width=2.0 / (width * PAPER[data]))
-
-
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def covariance(data, kernel, width):
-    """S for one data set and kernel."""
-    return kernel_covariance(kernel_of(data, kernel, width)(load(data)[0]))
+    """S for one data set and kernel; the RBF's width is the paper's beta, as a multiple of its value."""
+    k = Linear() if kernel == "linear" else RBF(1.0, inverse_width=2 / (width * PAPER[data]))
+    return kernel_covariance(k(load(data)[0]))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def closed_form(data, kernel, width, q):
-    """Positions, noise and log likelihood of the maximum."""
+    """Positions and log likelihood of the maximum."""
     S = covariance(data, kernel, width)
     X, s2 = maximum_likelihood(S, q)
-    if s2 == 0.0:
-        raise ValueError(
-            f"q = {q} leaves no direction for the noise: with the {kernel} kernel the centred matrix of "
-            f"the {data} data has no more than {q} dimensions. Choose a smaller q (size)."
-        )
-    return X, s2, log_likelihood(S, X, s2)
+    return X, log_likelihood(S, X, s2)
 
 
-@lru_cache(maxsize=24)
-def path(data, kernel, width, start, noise, q):
-    """EM's states at COUNTS, and at each its angle and distance to the closed form and its likelihood."""
-    X_hat, _, _ = closed_form(data, kernel, width, q)
-    S, kept = covariance(data, kernel, width), {}
-    X = start_positions(STARTS[start], S, q, load(data)[0], random_state=0)
-    for t, state in enumerate(em_iterates(S, X, noise, max_iter=COUNTS[-1])):
-        if t in COUNTS:
-            kept[t] = Moment(state, subspace_angle(X_hat, state.X), procrustes_distance(X_hat, state.X, scaling=False))
-    return kept
+def closeness(X_ml, X):
+    """Procrustes distance between two embeddings, and the angle between their subspaces in degrees."""
+    return procrustes_distance(X_ml, X, scaling=False), np.degrees(subspace_angle(X_ml, X))
 
 
-def view(data, kernel, width, start, noise, q, iteration):
-    """What the panel shows: both embeddings as they are, and the three curves."""
-    X_hat, s2_hat, best = closed_form(data, kernel, width, q)
-    kept = path(data, kernel, width, start, noise, q)
-    now = kept[iteration].state
-    values, angles, distances = np.array([(kept[t].state.value, kept[t].angle, kept[t].distance) for t in COUNTS]).T
-    return View(X_hat, now.X, (s2_hat, now.noise_variance), now.value, best, angles, distances, values)
+def em(data, kernel, width, start, noise, q):
+    """EM's states, the start first; along the way its distances are measured at a few iterations."""
+    S, X_ml = covariance(data, kernel, width), closed_form(data, kernel, width, q)[0]
+    X, path = start_positions(STARTS[start], S, q, load(data)[0], random_state=0), ()
+    for number, now in enumerate(em_iterates(S, X, noise, max_iter=LAST)):
+        if number in COUNTS + LATER:
+            path += ((number, now.value, *closeness(X_ml, now.X)),)
+        yield Step(number, now.X, now.noise_variance, now.value, path)
 
 
-@in_style
-def panel_wishart(
-    data="iris", kernel="RBF", width=1.0, start="raw PCA scores", noise=1.0, q=2, iteration=50, align=False, state=None
-) -> Figure:
-    """Four views of one setting: closed form, EM after some iterations, its likelihood, its distance to the goal.
-
-    Parameters
-    ----------
-    data : "iris" or "oil flow"
-    kernel : "RBF" or "linear"
-    width : float
-        The kernel is exp(-d^2 / beta) with beta this multiple of the paper's (2 for iris, 0.2 for oil flow).
-    start : "raw PCA scores", "scores / root N" or "random"
-    noise : float
-        The noise variance that EM starts with.
-    q : int
-    iteration : int
-        One of COUNTS.
-    align : bool
-        Turn and reflect EM's embedding onto the closed form; its size is left alone.
-    state : int or None
-        While Run goes: the iteration to show instead.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    iteration = iteration if state is None else state
-    now = view(data, kernel, width, start, noise, q, iteration)
-    figure, axes = new_figure(2, 2, size=(9.2, 6.4), margins=MARGINS)
-    draw_embeddings(axes[0], data, now, align, iteration)
-    draw_likelihood(axes[1, 0], now, iteration)
-    draw_distance(axes[1, 1], now, iteration)
-    return figure
+@lru_cache(maxsize=16)
+def em_at(data, kernel, width, start, noise, q, iteration):
+    """The state of EM after some iterations."""
+    return next(islice(em(data, kernel, width, start, noise, q), iteration, None))
 
 
-def draw_embeddings(axes, data, now, align, iteration):
-    """The closed form and EM; in grey, the frame of the closed form repeated on EM's axes."""
-    _, target, names = load(data)
-    X_hat, X = now.closed_form, now.em
-    shown = procrustes_align(X_hat, X, scaling=False) if align else X
-    limit = 1.15 * np.abs(X_hat[:, :2]).max()
-    room = max(limit, 1.15 * np.abs(shown[:, :2]).max())
-    for ax, points, title, size in (
-        (axes[0], X_hat, "closed form (ML)", limit),
-        (axes[1], shown, f"EM, iteration {iteration}{', aligned' if align else ''}", room),
-    ):
-        scatter_classes(ax, points, target, names, size=12, legend=False)
-        if ax is axes[0]:
-            place = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if points.shape[1] > 1 else dict(loc="lower left")
-            ax.legend(fontsize="small", handletextpad=0.2, borderpad=0.2, **place)
-        ax.set(title=title, ylim=(-size, size))
-        if points.shape[1] > 1:
-            ax.set(xlim=(-size, size), aspect="equal", anchor="W")
-    if room > 1.3 * limit and X.shape[1] > 1:
-        box = limit * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
-        axes[1].plot(*box.T, color=QUIET, linewidth=1.0)
-        axes[1].annotate(
-            "size of the\nclosed form",
-            (1.0, 0.02),
-            xycoords="axes fraction",
-            color=QUIET,
-            fontsize="small",
-            xytext=(6, 0),
-            textcoords="offset points",
-        )
+@remember(maxsize=6)
+def progress(data, kernel, width, start, noise, q, iteration, state):
+    """(the state shown; iterations, log likelihoods, distances and angles up to it)."""
+    now = em_at(data, kernel, width, start, noise, q, iteration) if state is None else state
+    here = (now.number, now.log_likelihood, *closeness(closed_form(data, kernel, width, q)[0], now.X))
+    return now, np.array([*(row for row in now.path if row[0] < now.number), here]).T
 
 
-def draw_likelihood(axes, now, iteration):
-    """Log likelihood of each iterate below the maximum, on a broken-log axis; never falls."""
-    axes.plot(np.array(COUNTS) + 1, now.values, color=PALETTE[0], label="EM")
-    axes.axhline(now.best, color=QUIET, linestyle="--", linewidth=1.2, label="maximum")
-    axes.plot(iteration + 1, now.log_likelihood, "o", color=ACCENT, markersize=8)
-    spread = max(now.best - now.values[1], 1e-3)
-    axes.set(
-        xscale="log",
-        xlabel="iteration + 1 (click to go there)",
-        ylabel="log likelihood / feature",
-        title=f"lacks {max(now.best - now.log_likelihood, 0.0):.3g} nats a feature",
-        ylim=(now.best - 1.3 * spread, now.best + 0.15 * spread),
+def embedding_panel(data, X, limit, title, names=None, marks=()):
+    """Points in their first two dimensions, or their only one against their number, within a square."""
+    target = load(data)[1]
+    place = X[:, :2] if X.shape[1] > 1 else np.column_stack([np.arange(len(X)), X[:, 0]])
+    side = (-limit, limit)
+    return Panel(
+        [*marks, Points("points", *place.T, group=target, names=names, size=5)],
+        title=title,
+        x=Axis("latent dimension 1", side) if X.shape[1] > 1 else Axis("point"),
+        y=Axis(f"latent dimension {min(X.shape[1], 2)}", side),
+        equal=X.shape[1] > 1,
     )
-    axes.minorticks_off()
-    axes.legend(fontsize="small", loc="lower right")
-    axes.set_gid("iterations")
 
 
-def draw_distance(axes, now, iteration):
-    """Angle between the subspaces and Procrustes distance against the iteration, both on log axes."""
-    steps = np.array(COUNTS) + 1
-    here = COUNTS.index(iteration)
-    angle = np.degrees(now.angles[here])
-    for values, label, colour in (
-        (now.distances, "Procrustes distance", PALETTE[1]),
-        (now.angles, "angle (radians)", PALETTE[2]),
-    ):
-        axes.plot(steps, np.maximum(values, 1e-9), color=colour, label=label)
-        axes.plot(steps[here], max(values[here], 1e-9), "o", color=colour, markersize=8)
-    axes.axhline(0.01, color=QUIET, linewidth=0.8, linestyle=":")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="iteration + 1",
-        ylabel="EM to closed form",
-        ylim=(1e-8, 100),
-        title=f"distance {now.distances[here]:.2g}, angle "
-        + (f"{angle:.2g} degrees" if angle > 1e-7 else "0 to rounding"),
+def reach(X):
+    """Half the side of a square that shows all points."""
+    return 1.15 * np.abs(X[:, :2]).max()
+
+
+def goal(data, kernel, width, q):
+    """The closed form."""
+    X = closed_form(data, kernel, width, q)[0]
+    return embedding_panel(data, X, reach(X), "closed form: the maximum", load(data)[2])
+
+
+def iterate(data, kernel, width, start, noise, q, iteration, align, state):
+    """EM's embedding; where it is larger than the closed form, a frame has the size of that one's picture."""
+    X_ml = closed_form(data, kernel, width, q)[0]
+    now, _ = progress(data, kernel, width, start, noise, q, iteration, state)
+    X = procrustes_align(X_ml, now.X, scaling=False) if align else now.X
+    side, marks = reach(X_ml), []
+    if q > 1 and reach(X) > 1.3 * side:
+        frame = side * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+        marks = [Lines("frame", *frame.T, colour="quiet", width=1, label="size of the closed form")]
+    title = f"EM, iteration {now.number}{', turned' if align else ''}"
+    return embedding_panel(data, X, max(side, reach(X)), title, marks=marks)
+
+
+SHOWN = (0, 1, 10, 100, 1000)
+ITERATIONS = Axis("iteration", (0.9, 1.1 * LAST), log=True, ticks=tuple(t + 1 for t in SHOWN), tick_labels=SHOWN)
+
+
+def likelihood(data, kernel, width, start, noise, q, iteration, state):
+    """How far the log likelihood of each iterate is below the maximum, on log axes; it never falls."""
+    best = closed_form(data, kernel, width, q)[1]
+    _, (number, value, *_) = progress(data, kernel, width, start, noise, q, iteration, state)
+    short = np.maximum(best - value, 1e-6)  # below the picture, before rounding shows
+    marks = [Lines("EM", number + 1, short), Points("now", number[-1:] + 1, short[-1:], colour="accent", size=9)]
+    return Panel(
+        marks,
+        title=f"to the maximum: {max(best - value[-1], 0.0):.3g} nats a feature",
+        x=ITERATIONS,
+        y=Axis("maximum - log likelihood", (1e-4, max(3 * short[0], 10)), log=True),
+        listens="click",
     )
-    axes.minorticks_off()
-    axes.legend(fontsize="small", loc="lower left")
-    axes.set_gid("iterations")
+
+
+def distance(data, kernel, width, start, noise, q, iteration, state):
+    """Procrustes distance and angle between the subspaces against the iteration, on log axes."""
+    _, (number, _, *curves) = progress(data, kernel, width, start, noise, q, iteration, state)
+    marks = [Rules("one per cent", y=[0.01], dash=True, label="0.01")]
+    for key, name, values, colour in (
+        ("distance", "Procrustes distance", curves[0], 1),
+        ("angle", "angle (degrees)", curves[1], 2),
+    ):
+        values = np.maximum(values, 1e-6)  # below the picture, before rounding shows
+        marks.append(Lines(key, number + 1, values, colour=colour, label=name))
+        marks.append(Points(f"{key} now", number[-1:] + 1, values[-1:], colour=colour, size=9))
+    title = f"distance {curves[0][-1]:.3f}, angle {curves[1][-1]:.4f}°"
+    up = Axis("EM to closed form", (1e-5, 100), log=True)
+    return Panel(marks, title=title, x=ITERATIONS, y=up, listens="click")
+
+
+def says(data, kernel, width, start, noise, q, iteration, state):
+    """The numbers that the code shown prints."""
+    now, (*_, distances, angles) = progress(data, kernel, width, start, noise, q, iteration, state)
+    return (
+        f"EM, iteration {now.number}: distance {distances[-1]:.3f}, angle {angles[-1]:.4f} degrees, "
+        f"log likelihood {now.log_likelihood:.3f} a feature"
+    )
+
+
+panel_wishart = SceneOf(goal, iterate, likelihood, distance, defaults=OPENING, says=says)
 
 
 CODE = """\
@@ -256,123 +182,106 @@ kernel = {kernel}
 S = kernel_covariance(kernel(Y))
 X_ml, noise_ml = maximum_likelihood(S, n_components={q})
 start = start_positions("{start}", S, {q}, Y, random_state=0)
-*_, state = em_iterates(S, start, noise_variance={noise:g}, max_iter={iteration})
+*_, state = em_iterates(S, start, noise_variance={noise:g}, max_iter={number})
 X_em, noise_em, value = state.X, state.noise_variance, state.value
-angle = subspace_angle(X_ml, X_em)
+angle = np.degrees(subspace_angle(X_ml, X_em))
 distance = procrustes_distance(X_ml, X_em, scaling=False)
 shown = {shown}
-print(f"distance {{distance:.3g}}, angle {{np.degrees(angle):.3g}} degrees, log likelihood {{value:.3f}} a feature")
+print(f"EM, iteration {number}: distance {{distance:.3f}}, angle {{angle:.4f}} degrees, "
+      f"log likelihood {{value:.3f}} a feature")
 """
 
 
 class WishartExplorer(Explorer):
-    """Controls for `panel_wishart`; Run plays EM from its start."""
+    """Controls for `panel_wishart`; Run lets EM go on."""
 
     title = "Probabilistic kernel PCA: closed form and EM"
+    panels = panel_wishart
     questions = (
         Question(
-            "The setting is the paper's: iris, beta = 2, EM from linear PCA, 50 iterations (the noise to start "
-            "with is not printed; it is 1 here). Will the two embeddings be the same up to a rotation?",
-            dict(data="iris", kernel="RBF", width=1.0, start="raw PCA scores", noise=1.0, q=2, iteration=0, align=True),
+            "The setting is the paper's: iris, beta = 2, EM from linear PCA (the noise to start with is not printed; "
+            "it is 1 here). The paper makes 50 iterations. Will the two embeddings then be the same?",
+            OPENING | dict(iteration=0, align=True),
             dict(iteration=50),
-            "No. The plane is right to many digits, but within it the embedding is several times too large and "
-            "stretched. EM finds the subspace at the rate of a power iteration, and the lengths at the much "
-            "slower rate (4.30). Scrub on: at 1000 iterations the two agree.",
+            "The plane is right to many digits, but within it the embedding is several times too large, and "
+            "stretched. EM finds the subspace at the rate of a power iteration, and the lengths at the much slower "
+            "rate (4.30). Press Run: at 1000 iterations the two agree.",
+            ("yes, up to a rotation", "no: EM is still in another plane", "no: the right plane, the wrong lengths"),
+            2,
         ),
         Question(
             "Only the noise that EM starts with goes from 1 to 0.001. Which of the two curves at the lower right "
             "will move?",
-            dict(
-                data="iris", kernel="RBF", width=1.0, start="scores / root N", noise=1.0, q=2, iteration=10, align=True
-            ),
+            OPENING | dict(start="scores / root N", iteration=50, align=True),
             dict(noise=0.001),
-            "Only the Procrustes distance. Each step multiplies X by S from the left and by some small matrix "
-            "from the right, so the subspace is that of S^t X(0), whatever the noise (4.29).",
+            "The Procrustes distance is now fifteen times as large at iteration 50; the angle is where it was. Each "
+            "step multiplies X by S from the left and by some small matrix from the right, so the subspace is that of "
+            "S^t X(0), whatever the noise (4.29).",
+            ("the angle", "the distance", "both"),
+            1,
         ),
         Question(
             "The same run with the kernel four times as wide: do the lengths converge faster or more slowly?",
-            dict(
-                data="iris", kernel="RBF", width=1.0, start="scores / root N", noise=1.0, q=2, iteration=200, align=True
-            ),
+            OPENING | dict(start="scores / root N", iteration=200, align=True),
             dict(width=4.0),
-            "More slowly. A wide kernel puts nearly all variance on the first axes and leaves little noise, and "
-            "the lengths move by steps of the size of the noise over the signal (4.30).",
+            "A wide kernel puts nearly all variance on the first axes and leaves little noise, and the lengths move by "
+            "steps of the size of the noise over the signal (4.30). The plane, in contrast, is found sooner.",
+            ("faster", "as fast as before", "more slowly"),
+            2,
         ),
     )
 
     def make_controls(self):
-        wide = dict(style={"description_width": "initial"})
         return {
-            "data": {"data": W.ToggleButtons(options=list(LOAD), description="data", style={"button_width": "90px"})},
-            "kernel": {
-                "kernel": W.ToggleButtons(options=["RBF", "linear"], style={"button_width": "70px"}),
-                "width": W.FloatLogSlider(
-                    1.0,
-                    base=10,
-                    min=-1,
-                    max=2,
-                    step=0.05,
-                    description="beta / paper's",
-                    readout_format=".2f",
-                    layout=W.Layout(width="290px"),
-                    **wide,
-                ),
-            },
+            "data": {"data": buttons(list(LOAD))},
+            "kernel": {"kernel": buttons(["RBF", "linear"]), "width": log_slider(1.0, -1, 2, "beta / paper's")},
             "start": {
-                "start": W.Dropdown(
-                    options=list(STARTS), description="EM from", layout=W.Layout(width="230px"), **wide
-                ),
-                "noise": W.FloatLogSlider(
-                    1.0,
-                    base=10,
-                    min=-4,
-                    max=1,
-                    step=0.1,
-                    description="its noise",
-                    readout_format=".2g",
-                    layout=W.Layout(width="260px"),
-                    **wide,
-                ),
+                "start": menu(list(STARTS), name="EM from"),
+                "noise": log_slider(1.0, -4, 1, "its noise", step=0.1),
             },
-            "size": {"q": W.IntSlider(2, 1, 4, description="dimensions q", layout=W.Layout(width="230px"), **wide)},
+            "size": {"q": slider(2, 1, 4, 1, "dimensions q")},
             "more": {
-                "iteration": W.SelectionSlider(
-                    options=COUNTS, value=50, description="iteration", layout=W.Layout(width="420px"), **wide
-                ),
-                "align": W.Checkbox(
-                    False, description="align EM to the closed form", indent=False, layout=W.Layout(width="230px")
-                ),
+                "iteration": steps(COUNTS, OPENING["iteration"], "EM iterations"),
+                "align": check(False, "turn EM onto the closed form"),
             },
         }
 
-    def panel(self, settings, state):
-        return panel_wishart(**settings, state=state)
+    def ranges(self, settings):
+        """One dimension at least is left for the noise: with the linear kernel S has as many as the data."""
+        many = settings["kernel"] == "RBF" or load(settings["data"])[0].shape[1] > 4
+        return {"q": {"max": 4 if many else 3}}
 
-    def code(self, settings):
-        kernel = repr(kernel_of(settings["data"], settings["kernel"], settings["width"]))
-        if settings["kernel"] == "RBF":
-            kernel = f"RBF(1.0, inverse_width=2 / {settings['width'] * PAPER[settings['data']]:.6g})"
-        shown = "procrustes_align(X_ml, X_em, scaling=False)" if settings["align"] else "X_em"
+    def unused(self, settings):
+        return {"width": "the linear kernel has no width"} if settings["kernel"] == "linear" else {}
+
+    def code(self, settings, state):
+        data = settings["data"]
+        rbf = f"RBF(1.0, inverse_width=2 / ({settings['width']:g} * {PAPER[data]:g}))"
         return CODE.format(
-            load=LOAD[settings["data"]],
-            kernel=kernel,
+            load=LOAD[data],
+            kernel=rbf if settings["kernel"] == "RBF" else "Linear()",
             q=settings["q"],
-            shown=shown,
+            shown="procrustes_align(X_ml, X_em, scaling=False)" if settings["align"] else "X_em",
             start=STARTS[settings["start"]],
             noise=settings["noise"],
-            iteration=settings["iteration"],
+            number=settings["iteration"] if state is None else state.number,
         )
 
-    def click(self, axes, x, y):
+    def point(self, panel, x, y):
         """A click on one of the curves goes to the nearest iteration."""
-        if axes.get_gid() != "iterations":
-            return {}
-        return {"iteration": min(COUNTS, key=lambda t: abs(np.log(t + 1) - np.log(max(x, 1.0))))}
+        return {"iteration": min(COUNTS, key=lambda t: abs(np.log((t + 1) / max(x, 1.0))))}
+
+    def nudge(self, panel, right, up):
+        """Arrow keys: the next iteration, or the one before."""
+        place = COUNTS.index(self.settings["iteration"]) + right + up
+        return {"iteration": COUNTS[int(np.clip(place, 0, len(COUNTS) - 1))]}
 
     def iterates(self, settings):
-        """The iterations in turn, from the start."""
-        for step, count in enumerate(COUNTS):
-            yield (step + 1) / len(COUNTS), count
+        """EM goes on from the iteration that is shown."""
+        first = settings["iteration"]
+        states = em(*(settings[name] for name in ("data", "kernel", "width", "start", "noise", "q")))
+        for state in islice(states, first, None):
+            yield (state.number - first) / (LAST - first), state
 
 
 def explore_wishart(**settings) -> WishartExplorer:

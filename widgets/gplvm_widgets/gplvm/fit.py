@@ -1,7 +1,6 @@
 """The GP-LVM at one iterate of one setting of the controls."""
 
 import copy
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from gplvm_edu.gplvm import GPLVM, GPLVMState, value_and_gradients
 from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
 from gplvm_edu.optimise import minimise
 
+from ..scene import remember
 from .source import load
 
 MAX_STEPS = 300
@@ -53,79 +53,66 @@ class Snapshot(NamedTuple):
     """One iterate of a run, its number, and the objective of all iterates so far (shared by all snapshots)."""
 
     step: int
-    state: GPLVMState
+    iterate: GPLVMState
     values: list
-
-
-def three_digits(value):
-    """What the shown code prints is what is computed."""
-    return float(f"{value:.3g}")
 
 
 def make_kernel(Y, kernel, inverse_width, noise):
     """The kernel of the menu, scaled by the variance of the data."""
     v = (Y - Y.mean(axis=0)).var()
     names = dict(v=v, b=min(np.exp(-2), v), RBF=RBF, MLP=MLP, Bias=Bias, Linear=Linear, Matern32=Matern32, White=White)
-    return eval(KERNELS[kernel].format(gamma=three_digits(inverse_width), noise=three_digits(noise)), names)
+    return eval(KERNELS[kernel].format(gamma=inverse_width, noise=noise), names)
 
 
-def make_model(
-    source, scale, kernel, inverse_width, noise, init, seed, n_points, optimiser, prior, gradient, max_iter=MAX_STEPS
-):
-    """The estimator of one setting, not fitted."""
-    Y = load(source, n_points, scale)[0]
-    Model = GPLVM if gradient == CORRECTED else PrintedGPLVM
-    return Model(
+@remember(maxsize=4)
+def start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points):
+    """The model at its start; where it is does not depend on how it will climb."""
+    Y = load(data, n_points, scale)[0]
+    model = GPLVM(kernel=make_kernel(Y, kernel, inverse_width, noise), init=init, max_iter=0, random_state=seed)
+    (state,) = model.iterates(Y)
+    return model.keep(state, [state.value])
+
+
+@remember(maxsize=4)
+def model_at(data, scale, kernel, inverse_width, noise, init, seed, n_points, state):
+    """The model of one iterate; `state` None is the start."""
+    model = start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points)
+    return model if state is None else copy.copy(model).keep(state.iterate, state.values[: state.step + 1])
+
+
+@remember(maxsize=4)
+def slope_at_start(start, prior, gradient):
+    """The objective at the start, and the gradient's slope along itself over the slope by differences: 1 if right."""
+    gradients = value_and_gradients if gradient == CORRECTED else printed_gradients
+    kernel, latent_prior = start.kernel_.copy(), "gaussian" if prior else None
+
+    def evaluate(X, theta):
+        kernel.theta = theta
+        return gradients(start.rows_ - start.mean_, X, kernel, latent_prior, start.jitter_)
+
+    X, theta = start.embedding_, kernel.theta.copy()
+    value, dX, dtheta = evaluate(X, theta)
+    length = np.sqrt(np.sum(dX**2) + np.sum(dtheta**2))
+    h = 1e-5 / length
+    up, down = (evaluate(X + s * h * dX, theta + s * h * dtheta)[0] for s in (1, -1))
+    return value, length**2 / ((up - down) / (2 * h))
+
+
+def snapshots(data, scale, kernel, inverse_width, noise, init, seed, n_points, optimiser, prior, gradient, steps):
+    """Generator of (share done, Snapshot) of one run of at most so many steps; the last one has the share 1."""
+    Y = load(data, n_points, scale)[0]
+    model = (GPLVM if gradient == CORRECTED else PrintedGPLVM)(
         kernel=make_kernel(Y, kernel, inverse_width, noise),
         init=init,
-        max_iter=max_iter,
+        max_iter=steps,
         latent_prior="gaussian" if prior else None,
         optimiser=optimiser,
         random_state=seed,
     )
-
-
-@lru_cache(maxsize=16)
-def start_model(source, **settings):
-    """The model at its start, and its first state."""
-    model = make_model(source, **settings)
-    steps = model.iterates(load(source, settings["n_points"], settings["scale"])[0])
-    state = next(steps)
-    steps.close()
-    return model.keep(state, [state.value]), state
-
-
-@lru_cache(maxsize=16)
-def slope_ratio(source, **settings):
-    """The gradient's slope along itself, over the slope of the objective by differences: 1, if it is right."""
-    model, state = start_model(source, **settings)
-    gradients = value_and_gradients if settings["gradient"] == CORRECTED else printed_gradients
-    kernel = model.kernel_.copy()
-
-    def evaluate(X, theta):
-        kernel.theta = theta
-        return gradients(model.rows_ - model.mean_, X, kernel, model.latent_prior, model.jitter_)
-
-    _, dX, dtheta = evaluate(state.X, state.theta)
-    length = np.sqrt(np.sum(dX**2) + np.sum(dtheta**2))
-    h = 1e-5 / length
-    up, down = (evaluate(state.X + s * h * dX, state.theta + s * h * dtheta)[0] for s in (1, -1))
-    return length**2 / ((up - down) / (2 * h))
-
-
-def model_at(source, snapshot, **settings):
-    """The fitted estimator of one iterate; `snapshot` None is the start."""
-    model, _ = start_model(source, **settings)
-    return model if snapshot is None else copy.copy(model).keep(snapshot.state, snapshot.values)
-
-
-def snapshots(source, max_steps=MAX_STEPS, **settings):
-    """Generator of (share done, Snapshot) of one run; the last one has the share 1."""
-    model = make_model(source, max_iter=max_steps, **settings)
     values, last = [], None
-    for state in model.iterates(load(source, settings["n_points"], settings["scale"])[0]):
+    for iterate in model.iterates(Y):
         if last is not None:
-            yield last.step / max_steps, last
-        values.append(state.value)
-        last = Snapshot(len(values) - 1, state, values)
+            yield last.step / steps, last
+        values.append(iterate.value)
+        last = Snapshot(len(values) - 1, iterate, values)
     yield 1.0, last

@@ -81,10 +81,15 @@ def _as_target(labels, N):
         return None, None  # more than ten kinds of text: no palette tells them apart
 
 
-@lru_cache(maxsize=16)
-def load(source, n_points, scale) -> tuple[np.ndarray, np.ndarray | None, tuple | None]:
-    """Data, target and names for one setting."""
-    Y, target, names = source.take(n_points)
+def source_of(data):
+    """The `Source` of an entry of the menu, or the one given."""
+    return BUILT_IN[data] if isinstance(data, str) else data
+
+
+@lru_cache(maxsize=8)
+def load(data, n_points, scale) -> tuple[np.ndarray, np.ndarray | None, tuple | None]:
+    """Data, target and names for one setting; `data` is an entry of the menu or a `Source`."""
+    Y, target, names = source_of(data).take(n_points)
     if scale:
         deviation = Y.std(axis=0)
         Y = Y / np.where(deviation > 0, deviation, 1.0)

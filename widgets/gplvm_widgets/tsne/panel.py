@@ -1,183 +1,129 @@
-"""`panel_tsne`: the map over its grey log precision, what the cross decodes to, and both terms along the slider."""
+"""`panel_tsne`: the map over its log precision, what the cross decodes to, and what each of two terms gives up."""
+
+from dataclasses import replace
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from gplvm_edu.linalg import squared_distances
 from gplvm_edu.metrics import nearest_neighbour_errors
-from gplvm_edu.plotting import ACCENT, PALETTE, in_style, scatter_classes
 
-from ..drawing import (
-    GREYS,
-    DecodedColumns,
-    DecodedImage,
-    few_ticks,
-    how_sure,
-    log_precision_picture,
-    nearest_name,
-    picture_limit,
-)
-from .fit import CORRECTED, IMAGE_SHAPE, NAMES, TEMPERATURES, PrintedTSNEPriorGPLVM, fitted, load
+from ..drawing import decoded_panel, how_sure, latent_points, nearest_name, picture_limit, precision_image, ring
+from ..scene import Axis, Cursor, Lines, Panel, Points, Rules, SceneOf, Texts, remember
+from .fit import CORRECTED, IMAGE_SHAPE, NAMES, PRINTED, TEMPERATURES, fitted, load
 
-N_GRID = 48
-
-
-@in_style
-def panel_tsne(
+N_GRID = 40
+OPENING = dict(
     data="digits",
-    temperature=1e-12,
-    perplexity=20,
-    width=3.16,
-    start="t-SNE",
-    n_points=120,
     energy=CORRECTED,
+    width=3.162,
+    start="t-SNE",
+    perplexity=20,
+    n_points=100,
+    temperature=1e-12,
     x1=0.0,
     x2=0.0,
-    known=TEMPERATURES,
-) -> Figure:
-    """The latent space at one temperature, a decoded place, and the two terms of the objective.
-
-    Parameters
-    ----------
-    data : "digits" or "oil flow"
-    temperature : float
-        One of `TEMPERATURES`.
-    perplexity : int
-    width : float
-        Of the kernel, in the units of the map.
-    start : "t-SNE" or "PCA"
-    n_points : int
-    energy : "corrected" or "as printed"
-    x1, x2 : float
-        Where the cross is, from -1 to 1 across the picture.
-    known : sequence of float
-        Temperatures whose terms are drawn into the curves (the one shown is always among them).
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    setting = (data, n_points, perplexity, start, width, energy)
-    model, (Y, target, names) = fitted(*setting, temperature), load(data, n_points)
-    figure = Figure(figsize=(9.2, 5.9), layout="none")
-    scene = Scene(figure, model, Y, target, names, data)
-    models = {tau: fitted(*setting, tau) for tau in TEMPERATURES if tau in known or tau == temperature}
-    draw_terms(figure.add_axes((0.735, 0.125, 0.185, 0.25)), models, temperature)
-    scene.point_at(x1, x2)
-    figure.scene, figure.moving = scene, scene.moving
-    return figure
+    complete=True,
+)
 
 
-class Scene:
-    """The map and the decoded place; `point_at` moves the cross and all that depends on it."""
-
-    def __init__(self, figure, model, Y, target, names, data):
-        self.model, self.Y, self.target, self.names = model, Y, target, names
-        self.latent = figure.add_axes((0.075, 0.09, 0.525, 0.775))
-        draw_map(self.latent, figure.add_axes((0.611, 0.09, 0.013, 0.775)), model, target, names)
-        (self.cross,) = self.latent.plot([], [], "+", color=ACCENT, markersize=22, markeredgewidth=3, animated=True)
-        (self.ring,) = self.latent.plot(
-            [],
-            [],
-            "o",
-            markersize=11,
-            markerfacecolor="none",
-            markeredgecolor="black",
-            markeredgewidth=1.4,
-            animated=True,
-        )
-        decode = figure.add_axes((0.735, 0.635, 0.25, 0.29))
-        kind = DecodedImage if IMAGE_SHAPE[data] else DecodedColumns
-        self.decoded = kind(decode, Y, target, IMAGE_SHAPE[data])
-        self.words = decode.text(
-            0.72, 0.575, "", transform=figure.transFigure, va="top", fontsize=9.5, animated=True, linespacing=1.3
-        )
-        self.moving = [self.ring, self.cross, *self.decoded.moving, self.words]
-
-    def place(self, x1, x2):
-        """The latent point (1, 2) under the cross."""
-        return self.latent.get_xlim()[1] * np.array([[x1, x2]])
-
-    def point_at(self, x1, x2):
-        """Decode the place, and say how sure the map is there."""
-        x = self.place(x1, x2)
-        mean, deviation = self.model.inverse_transform(x, return_std=True)
-        nearest = int(np.argmin(squared_distances(x, self.model.embedding_)))
-        self.cross.set_data([x[0, 0]], [x[0, 1]])
-        self.ring.set_data(*self.model.embedding_[nearest : nearest + 1].T)
-        self.decoded.show(mean[0], deviation[0], self.Y[nearest])
-        share = self.model.map_.relative_deviation(x)[0, 0]
-        self.words.set_text(
-            f"{how_sure(share)}\ndeviation {share:.0%} of the prior's\n"
-            f"nearest: point {nearest}{nearest_name(self.target, self.names, nearest)}"
-        )
+@remember(maxsize=2)
+def precision(model):
+    """The shades of the map; they stay while the cross moves."""
+    return precision_image(model, picture_limit(model.embedding_), N_GRID)
 
 
-def title_of(model):
+def at_cross(model, x1, x2):
+    """The place (1, 2) under the cross, which goes from -1 to 1 across the picture, and the point nearest to it."""
+    x = picture_limit(model.embedding_) * np.array([[x1, x2]])
+    return x, int(np.argmin(squared_distances(x, model.embedding_)))
+
+
+def title_of(temperature, energy):
     """What stands at this place of the slider."""
-    tau = model.temperature
-    if tau == TEMPERATURES[-1] and isinstance(model, PrintedTSNEPriorGPLVM):
+    if temperature == TEMPERATURES[-1] and energy == PRINTED:
         return "the printed energy alone"
-    return NAMES[tau] if tau in (TEMPERATURES[0], TEMPERATURES[-1]) else f"temperature {NAMES[tau]}"
+    name = NAMES[temperature]
+    return name if temperature in (TEMPERATURES[0], TEMPERATURES[-1]) else f"temperature {name}"
 
 
-def draw_map(axes, bar, model, target, names):
-    """Positions over the grey log precision; the title counts neighbours of another class."""
-    limit = picture_limit(model.embedding_)
-    extent = (-limit, limit, -limit, limit)
-    grey = log_precision_picture(model, limit, N_GRID)
-    picture = axes.imshow(grey, extent=extent, origin="lower", cmap=GREYS, interpolation="bilinear", aspect="auto")
-    scatter_classes(axes, model.embedding_, target, names, size=22, alpha=0.9, legend=False)
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 0.985),
-        ncols=10,
-        fontsize="small",
-        handletextpad=0.0,
-        columnspacing=0.7,
-        borderpad=0.2,
+def latent(data, n_points, perplexity, start, width, energy, temperature, x1, x2):
+    """The positions over the log precision of the map; the cross, and a ring around the point nearest to it."""
+    model, (_, target, names) = (
+        fitted(data, n_points, perplexity, start, width, energy, temperature),
+        load(data, n_points),
     )
-    errors = nearest_neighbour_errors(model.embedding_, target)
-    axes.set(
-        xlim=(-limit, limit),
-        ylim=(-limit, limit),
-        xlabel="latent dimension 1",
-        ylabel="latent dimension 2",
-        xticks=[-limit, 0, limit],
-        yticks=[-limit, 0, limit],
+    X, shades, (x, nearest) = model.embedding_, precision(model), at_cross(model, x1, x2)
+    marks = [
+        shades,
+        latent_points(X, target, names, opacity=0.9),
+        ring("nearest", *X[nearest], label=f"nearest: point {nearest}{nearest_name(target, names, nearest)}"),
+        Cursor("cross", float(x[0, 0]), float(x[0, 1])),
+    ]
+    left, right, bottom, top = shades.extent
+    return Panel(
+        marks,
+        title=title_of(temperature, energy),
+        hint="drag the cross",
+        x=Axis("latent dimension 1", (left, right)),
+        y=Axis("latent dimension 2", (bottom, top)),
+        equal=True,
+        listens="drag",
+        span=3,
+        rows=6,
     )
-    axes.set_title(f"{title_of(model)}: {errors} of {len(target)} points beside another class", y=1.065)
-    axes.set_gid("latent")
-    bar.figure.colorbar(picture, cax=bar, ticks=few_ticks(grey.min(), grey.max()))
-    bar.set_ylabel("log precision (light: sure)", labelpad=2)
 
 
-def draw_terms(axes, models, temperature):
-    """Both terms against the place of the slider: nats an entry on the left, the energy on the right."""
+def decoded(data, n_points, perplexity, start, width, energy, temperature, x1, x2):
+    """What the map says of the place under the cross, beside the nearest data."""
+    model, (Y, target, _) = (
+        fitted(data, n_points, perplexity, start, width, energy, temperature),
+        load(data, n_points),
+    )
+    x, nearest = at_cross(model, x1, x2)
+    mean, deviation = model.inverse_transform(x, return_std=True)
+    panel = decoded_panel(Y, target, IMAGE_SHAPE[data], mean[0], deviation[0], Y[nearest], span=2, rows=3)
+    return replace(panel, title=how_sure(model.map_.relative_deviation(x)[0, 0]))
+
+
+def terms(data, n_points, perplexity, start, width, energy, temperature, complete):
+    """How far each of the two terms is from its best along the slider: what the other one costs it."""
     last = len(TEMPERATURES) - 1
-    shown, model = [TEMPERATURES.index(tau) for tau in models], models[temperature]
-    likelihood = np.array([m.log_likelihood_ / m.rows_.size for m in models.values()])
-    energy = np.array([m.energy_ for m in models.values()])
-    right = axes.twinx()
-    for place, values, colour, marker in ((axes, likelihood, PALETTE[0], "o"), (right, energy, ACCENT, "s")):
-        place.plot(shown, values, marker=marker, color=colour, markersize=3.5, linewidth=1.2)
-        now = values[list(models).index(temperature)]
-        place.plot(TEMPERATURES.index(temperature), now, marker=marker, color=colour, markersize=9)
-        low, high = (values.min(), values.max()) if np.ptp(values) > 1e-9 else (now - 0.05, now + 0.05)
-        place.set_ylim(low - 0.12 * (high - low), high + 0.12 * (high - low))
-        place.set_yticks(few_ticks(low, high))
-        place.tick_params(axis="y", labelsize=8.5, colors=colour)
-    right.spines["right"].set_visible(True)
-    balance = np.interp(np.log10(model.rows_.size), -np.log10(TEMPERATURES[1:]), range(1, last + 1))
-    axes.axvline(balance, color="#9a9a9a", linewidth=1, linestyle=":")
-    axes.set(xlim=(-0.6, last + 0.6), xticks=[0, balance, last])
-    axes.set_xticklabels(["GP-LVM", "balance", "t-SNE"], fontsize=8.5)
-    axes.text(
-        -0.07,
-        1.17,
-        f"log likelihood {model.log_likelihood_ / model.rows_.size:.3f} nats an entry",
-        transform=axes.transAxes,
-        color=PALETTE[0],
-        fontsize=9,
+    across = dict(ticks=(0, last), tick_labels=("GP-LVM", "t-SNE"), limits=(-0.4, last + 0.4))
+    title = dict(title="what each term gives up", span=2, rows=3)
+    if not complete:
+        waiting = Texts("waiting", [last / 2], [0.5], ["ten more temperatures are being fitted"])
+        return Panel([waiting], x=Axis("temperature", **across), y=Axis("nats", (0, 1), ticks=()), **title)
+    models = [fitted(data, n_points, perplexity, start, width, energy, tau) for tau in TEMPERATURES]
+    likelihood = np.array([model.log_likelihood_ / model.rows_.size for model in models])
+    cost = np.array([model.energy_ for model in models])
+    lost, now = (
+        {"likelihood": likelihood.max() - likelihood, "energy": cost - cost.min()},
+        TEMPERATURES.index(temperature),
     )
-    axes.text(-0.07, 1.05, f"energy {model.energy_:.3f} nats", transform=axes.transAxes, color=ACCENT, fontsize=9)
+    labels = {"likelihood": "log likelihood, an entry", "energy": "energy"}
+    marks = [Rules("even", x=[even_place(models[0].rows_.size)], dash=True, label="1/(ND): both weigh the same")]
+    for (name, values), colour in zip(lost.items(), (0, "accent"), strict=True):
+        marks.append(Lines(name, np.arange(last + 1), values, colour=colour, label=labels[name]))
+        marks.append(Points(f"{name} now", [now], [values[now]], colour=colour, size=9))
+    top = max(values.max() for values in lost.values())
+    return Panel(
+        marks, x=Axis("temperature", **across), y=Axis("nats from its best", (-0.06 * top, 1.08 * top)), **title
+    )
+
+
+def even_place(n_entries):
+    """Where on the slider the temperature is 1 / (N D)."""
+    return np.interp(np.log10(n_entries), -np.log10(TEMPERATURES[1:]), range(1, len(TEMPERATURES)))
+
+
+def says(data, n_points, perplexity, start, width, energy, temperature):
+    """The two terms, and how many points lie beside another class, as the code shown prints them."""
+    model = fitted(data, n_points, perplexity, start, width, energy, temperature)
+    errors = nearest_neighbour_errors(model.embedding_, load(data, n_points)[1])
+    return (
+        f"{errors} of {n_points} points beside another class; log likelihood "
+        f"{model.log_likelihood_ / model.rows_.size:.3f} nats an entry, energy {model.energy_:.3f} nats"
+    )
+
+
+panel_tsne = SceneOf(latent, decoded, terms, defaults=OPENING, says=says, columns=5, row_height=60)

@@ -1,0 +1,220 @@
+"""`latent_map`: a fitted map with two latent dimensions that decodes where the reader points.
+
+Where a few lines of JavaScript can evaluate the map (kernels, basis functions, a plane), the page holds its parameters
+and agrees with Python to rounding. Any other map is tabulated on a grid, and the figure says how near that comes.
+"""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gplvm_edu.maps import grid_points
+
+from ..drawing import latent_points, ring, segments
+from ..scene import Axis, Band, Cursor, Image, Lines, Panel, Points, Scene
+from .figure import LivingFigure, living, modules
+from .stored_map import answers, plane_of, stored_map
+
+N_SHADES = 64  # the shades of the plane: so many by so many
+WORDS = (
+    (0.25, "Sure: data all around."),
+    (0.7, "A guess between the data."),
+    (np.inf, "No data here: back to the mean."),
+)
+LIGHT = "light: the map is sure; dark: it does not know"
+HINT = "Drag the cross, or use the arrow keys."
+
+
+def latent_map(
+    model,
+    target=None,
+    names=None,
+    image_shape=None,
+    start=None,
+    title="Drag the cross",
+    name="latent",
+    heading="decoded at the cross",
+) -> LivingFigure:
+    """A fitted model with a two-dimensional map, decoded in the page wherever the reader points.
+
+    Parameters
+    ----------
+    model : fitted model with a `map_`, and n_components=2
+        GPLVM, SparseGPLVM, BayesianGPLVM, GTM and its variants, PPCA, FactorAnalysis, ...
+    target : ndarray (N,), optional
+        Class of each row, as an index into `names`; without names, a number that shades the points.
+    names : sequence of str, optional
+    image_shape : (int, int), optional
+        Rows of the data are images of this shape; without it all columns are drawn with two deviations either way.
+    start : (float, float), optional
+        Where the cross is first; without it, at the training point nearest to the middle.
+    title, heading : str
+        Of the figure, and of the decoded point.
+    name : str
+        Letters, digits and dashes: the element's id is "gplvm-living-" and this. Two figures on one page need two.
+
+    Returns
+    -------
+    LivingFigure
+        Shows itself when a cell ends with it; ``.save("map.html")`` writes one file that needs nothing else.
+
+    Notes
+    -----
+    The mean is evaluated exactly for every kernel of chapter 2 (process, active and inducing maps), for sheets of basis
+    functions and for planes; so is the deviation of a `GPLVM` with at most 400 points. What is left (other maps, other
+    noise, other deviations) is interpolated between stored values, and the error, measured at 500 places, stands
+    below the figure and in ``figure.data["error"]``, as a share of the range of the data.
+
+    Examples
+    --------
+    >>> from gplvm_edu.gplvm import GPLVM
+    >>> from gplvm_edu.datasets import simulate_oil_flow
+    >>> oil = simulate_oil_flow(30, random_state=0)
+    >>> figure = latent_map(GPLVM(max_iter=5).fit(oil.data), oil.target, oil.target_names, name="oil")
+    >>> 'id="gplvm-living-oil"' in figure.html, figure.data["error"]
+    (True, 0.0)
+    """
+    X = check_model(model)
+    target = check_classes(target, names, len(X))
+    Y = model.rows_
+    if image_shape is not None and np.prod(image_shape) != Y.shape[1]:
+        raise ValueError(f"image_shape {tuple(image_shape)} does not fit the {Y.shape[1]} columns of the data.")
+    box = plane_of(X)
+    start = check_start(X[np.argmin(np.sum((X - X.mean(axis=0)) ** 2, axis=1))] if start is None else start, box)
+    stored = stored_map(model, box)
+    data = {
+        **stored,
+        "points": X,
+        "box": list(box),
+        "start": start.tolist(),
+        "image": None if image_shape is None else image_shape[0] / image_shape[1],
+        "names": None if names is None else [str(n) for n in names],
+        "target": None if names is None else target,
+    }
+    scene = opening_scene(model, start, box, target, names, image_shape, heading, stored)
+    return living(scene, modules("gp.js", "latent_map.js"), data, name, title, HINT + near_words(stored), width=704)
+
+
+def near_words(stored):
+    """What is interpolated, and how near that comes; nothing where the page evaluates the map itself."""
+    if "grid" not in stored:
+        return ""
+    what = "Deviations are" if "constant" in stored else "What you see is"
+    return f" {what} interpolated: at 500 places at most {100 * stored['error']:.2g} % of the range of the data off."
+
+
+# ---------------------------------------------------------------------------------------------- what is asked for
+def check_model(model):
+    """The latent points of a fitted model with a two-dimensional map; anything else is explained."""
+    check_is_fitted(model)
+    if not hasattr(model, "map_"):
+        raise TypeError(f"{type(model).__name__} has no map from latent space to data, so there is nothing to decode.")
+    X = np.asarray(model.embedding_, float)
+    if X.shape[1] != 2:
+        raise ValueError(f"A plane needs n_components=2; this model has {X.shape[1]}.")
+    return X
+
+
+def check_classes(target, names, N):
+    """The classes as an array, one for each row."""
+    if target is None:
+        if names is not None:
+            raise ValueError("names need a target: the class of each row, as an index into names.")
+        return None
+    target = np.asarray(target)
+    if target.shape != (N,):
+        raise ValueError(f"target has shape {target.shape}, but the model has {N} rows: pass one class for each.")
+    if names is not None:
+        whole = target.astype(int)
+        if np.any(whole != target) or whole.min() < 0 or whole.max() >= len(names):
+            raise ValueError(f"target must hold whole numbers from 0 to {len(names) - 1}, an index into names.")
+        return whole
+    return target.astype(float)
+
+
+def check_start(start, box):
+    """The first place of the cross, inside the plane."""
+    start = np.asarray(start, float)
+    left, right, bottom, top = box
+    if start.shape != (2,) or not (left <= start[0] <= right and bottom <= start[1] <= top):
+        raise ValueError(
+            f"start must be two numbers inside the plane, {left:g} to {right:g} across and {bottom:g} to {top:g} up; "
+            f"got {start.tolist()}."
+        )
+    return np.array([float(f"{c:.6g}") for c in start])
+
+
+# ---------------------------------------------------------------------------------------------- the opening
+def opening_scene(model, start, box, target, names, image_shape, heading, stored) -> Scene:
+    """The scene that the page begins with; afterwards it moves what stands under the keys used here."""
+    X, Y = model.embedding_, model.rows_
+    (mean,), (deviation,), (share,) = answers(model, start[None])
+    near = int(np.argmin(np.sum(((X - start) / np.ptp(np.reshape(box, (2, 2)), axis=1)) ** 2, axis=1)))
+    left, right, bottom, top = box
+    marks = [
+        latent_points(X, target, names, size=6.5),
+        ring("ring", *X[near], size=13),
+        Cursor("cross", float(start[0]), float(start[1]), colour="ink"),
+    ]
+    if not stored["certain"]:
+        marks.insert(0, shades(model, box))
+    plane = Panel(
+        marks,
+        title="" if stored["certain"] else LIGHT,
+        x=Axis("latent dimension 1", (left, right), ticks=()),
+        y=Axis("latent dimension 2", (bottom, top), ticks=()),
+        key="plane",
+        listens="drag",
+        span=3,
+        rows=6 if image_shape is not None else 1,
+    )
+    panels = [plane, decoded_panel(Y, mean, deviation, image_shape, heading, share)]
+    if image_shape is not None and not stored["certain"]:
+        panels.append(doubt_panel(share, stored["whole"]))
+    says = sentence(deviation, share, stored, None if names is None else names[target[near]])
+    return Scene(panels, columns=5, row_height=50 if image_shape is not None else 340, says=says)
+
+
+def shades(model, box):
+    """Log precision of the map over the plane, as an image."""
+    values = model.log_precision(grid_points(box, N_SHADES)).reshape(N_SHADES, N_SHADES)
+    return Image("precision", values, extent=box, ramp="precision", smooth=True, from_below=True)
+
+
+def decoded_panel(Y, mean, deviation, image_shape, heading, share):
+    """The decoded point: an image that fades where the map knows less, or all columns with two deviations."""
+    low, high = np.nanmin(Y), np.nanmax(Y)
+    if image_shape is not None:
+        image = Image("decoded", mean.reshape(image_shape), low=min(low, 0.0), high=high, opacity=1 - 0.7 * share)
+        left, right, bottom, top = image.extent
+        frame = Lines(
+            "frame", [left, right, right, left, left], [top, top, bottom, bottom, top], colour="quiet", width=1
+        )
+        across, up = Axis("", (left, right), hidden=True), Axis("", (bottom, top), hidden=True)
+        return Panel([image, frame], title=heading, x=across, y=up, key="decoded", span=2, rows=5)
+    place, spread = np.arange(1.0, len(mean) + 1), 0.25 * (high - low)
+    bars = segments(place, mean - 2 * deviation, mean + 2 * deviation)
+    few = len(place) <= 30
+    marks = [
+        Band("range", place, np.nanmin(Y, axis=0), np.nanmax(Y, axis=0), label="range of the data"),
+        Lines("deviations", *bars, colour="accent", width=2.2 if few else 1.0, label="two deviations"),
+        Points("decoded", place, mean, colour=0, size=7 if few else 3, label="decoded"),
+    ]
+    across, up = Axis("column", (0.3, len(place) + 0.7)), Axis("", (low - spread, high + spread))
+    return Panel(marks, title=heading, x=across, y=up, key="decoded", span=2)
+
+
+def doubt_panel(share, whole):
+    """The share of ignorance as a bar from 0 to 1."""
+    full = Band("whole", [0, 1], [0, 0], [1, 1])
+    part = Band("doubt", [0, share], [0, 0], [1, 1], colour="accent")
+    title = f"doubt: {round(100 * share)} % of {whole}"
+    across, up = Axis("", (0, 1), hidden=True), Axis("", (0, 1), hidden=True)
+    return Panel([full, part], title=title, x=across, y=up, key="doubt", span=2)
+
+
+def sentence(deviation, share, stored, near):
+    """How sure the map is at the cross, in words."""
+    spread = np.sqrt(np.mean(deviation**2))
+    sure = next(words for limit, words in WORDS if share < limit)
+    words = stored["certain"] or f"{sure} Deviation {spread:.2g}, {round(100 * share)} % of {stored['whole']}."
+    return words + ("" if near is None else f" Nearest point: {near}.")
