@@ -160,14 +160,14 @@ ERRORS = (
 KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
 BAR = ".gplvm-explorer .progress-bar"
 SCENE = """(nth) => {
-  const scene = [...document.querySelectorAll('.gplvm-scene')][nth]?.scene;
+  const scene = [...document.querySelectorAll('.gplvm-explorer .gplvm-scene')][nth]?.scene;
   if (!scene || !scene.views.size) return null;
   const list = v => ArrayBuffer.isView(v) ? [...v] : v;
   const plain = mark => Object.fromEntries(Object.entries(mark).map(([k, v]) => [k, list(v)]));
   const panels = [...scene.views.values()].map(view => ({...view.panel, marks: view.panel.marks.map(plain)}));
   return JSON.stringify({says: scene.says.textContent, panels}, (_, v) => Number.isNaN(v) ? 'gap' : v); }"""
 PIXEL = """([panel, x, y, nth]) => {
-  const view = document.querySelectorAll('.gplvm-scene')[nth ?? 0].scene.views.get(panel);
+  const view = document.querySelectorAll('.gplvm-explorer .gplvm-scene')[nth ?? 0].scene.views.get(panel);
   view.canvas.scrollIntoView({block: 'nearest'});
   const box = view.canvas.getBoundingClientRect();
   return [box.left + view.X(x), box.top + view.Y(y)]; }"""
@@ -203,7 +203,7 @@ IN_KERNEL = """async (code) => {
   const future = kernel.requestExecute({code, store_history: false});
   let text = '';
   future.onIOPub = message => {
-    if (message.header.msg_type == 'stream') text += message.content.text;
+    if (message.content.name == 'stdout') text += message.content.text;
     if (message.header.msg_type == 'error') text += message.content.ename + ': ' + message.content.evalue; };
   await future.done;
   return text; }"""
@@ -425,7 +425,7 @@ class NotebookPage:
     @in_browser_thread
     def shown(self):
         """The number of the scene that the page has shown last."""
-        return self.page.evaluate("() => document.querySelector('.gplvm-scene').shown")
+        return self.page.evaluate("() => document.querySelector('.gplvm-explorer .gplvm-scene').shown")
 
     @in_browser_thread
     def box(self, selector):

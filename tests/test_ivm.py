@@ -1025,9 +1025,8 @@ def test_the_answers_of_the_questions_are_true(explorer):
     centre_ = np.hypot(points.x - points.x.mean(), points.y - points.y.mean())  # nor is it in the middle
     assert np.hypot(second.x[0] - points.x.mean(), second.y[0] - points.y.mean()) > np.percentile(centre_, 80)
     loud, quiet = (scene_.mark("gains", "taken").y for scene_ in (before[1], after[1]))
-    assert explorer.questions[1].right == 2 and np.sum(loud > 5) == 16 and np.all(quiet > 5)
-    forty = panel_ivm(noise=0.001, n_active=40).mark("gains", "taken").y
-    assert np.sum(forty > 5) == 36 and "More, 36 " in explorer.questions[1].answer
+    assert explorer.questions[1].right == 2 and np.sum(loud > 5) == 16 and np.sum(quiet > 5) == 36
+    assert "More, 36:" in explorer.questions[1].answer
     right, printed = (scene_.mark("scale", "best").x[0] for scene_ in (before[2], after[2]))
     assert explorer.questions[2].right == 1
     assert_allclose(printed / right, 12, rtol=1e-9)

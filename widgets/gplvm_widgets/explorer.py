@@ -630,7 +630,7 @@ class Explorer(W.VBox):
         scenes, questions = None, [question._asdict() for question in self.questions]
         if os.environ.get(MAKE_STRIP) and self._scene is not None:
             scenes, questions = self.strip()
-        png = self._scene.png(dpi=80) if self._scene is not None else b""
+        png = self._scene.png(dpi=80) if self._scene is not None and scenes is None else b""  # a strip is one itself
         return strip_html(
             name,
             self.title,

@@ -314,11 +314,11 @@ class IVMExplorer(Explorer):
         Question(
             "A tenth of the variance is noise, and after 16 points no other tells more than 5 nats. If there is a "
             "hundred times less noise, how many will it take until then?",
-            dict(OPENING, included=30),
+            dict(OPENING, n_active=40, included=40),
             dict(noise=0.001),
-            "More, 36 (have 40 active points to see it): with little noise every point pins the map down in a smaller "
-            "neighbourhood, and there is more left to be known in between. How many active points suffice depends on "
-            "noise and width, not on the number of data.",
+            "More, 36: with little noise every point pins the map down in a smaller neighbourhood, and there is more "
+            "left to be known in between. How many active points suffice depends on noise and width, not on the number "
+            "of data.",
             ("fewer", "as many", "more"),
             2,
         ),

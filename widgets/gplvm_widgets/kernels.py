@@ -292,7 +292,7 @@ class KernelsExplorer(Explorer):
             BASE,
             dict(inverse_width=4.0),
             "Busier, not higher: the band stays, and on average the samples cross zero twice as often, because the "
-            "length scale is one over the root of the inverse width. The dark band along the diagonal of K halves.",
+            "length scale is one over the root of the inverse width. The coloured band along the diagonal of K halves.",
             ("twice as high", "four times as many zeros", "twice as many zeros"),
             2,
         ),

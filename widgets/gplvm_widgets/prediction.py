@@ -118,13 +118,13 @@ def digit_panel(values, title, marks=(), hint="", **look):
 
 
 def seen(image, share, erased, brush):
-    """What is seen; missing pixels are crossed out."""
+    """What is seen; pixels missing at random are crossed out, those that the reader erased are framed."""
     there, away = visible(image, share, erased), np.isin(np.arange(SIDE**2), pixels_of(erased))
     looks = {"at random": dict(marker="cross", size=11), "by you": dict(marker="square", size=10, hollow=True)}
     marks = []
     for (key, look), chosen in zip(looks.items(), (~there & ~away, away), strict=True):
         row, column = np.divmod(np.flatnonzero(chosen), SIDE)
-        marks.append(Points(key, column, row, colour="accent", label=f"erased {key}" if away.any() else "", **look))
+        marks.append(Points(key, column, row, colour="accent", **look))  # no legend: the image must not jump
     title = f"a {load()[3][image]}, {np.sum(~there)} of 64 missing"
     values = np.where(there, load()[2][image], np.nan)
     return digit_panel(values, title, marks, f"drag to {brush}", low=0.0, high=INK)

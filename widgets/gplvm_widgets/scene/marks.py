@@ -358,7 +358,7 @@ class Scene:
         """The scene as a matplotlib Figure `width` inches wide: for stored pictures, PDF and tests."""
         return draw(self, width)
 
-    def png(self, width=9.2, dpi=100):
+    def png(self, width=9.2, dpi=85):
         """The scene as PNG bytes in few colours."""
         return small_png(self.figure(width), dpi)
 

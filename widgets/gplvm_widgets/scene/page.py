@@ -30,7 +30,7 @@ def plain_script(module) -> str:
 def strip_html(name, title, scenes, questions, png=b"", invitation=""):
     """HTML of an explorer's strip: its opening and its questions, each before and after.
 
-    Where no script runs a reader finds the picture of the opening, and every question with its answer folded.
+    Where no script runs a reader finds every question with its answer folded, and the picture if there is one.
 
     Parameters
     ----------

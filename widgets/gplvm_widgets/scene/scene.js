@@ -662,7 +662,7 @@ export class SceneFigure {
     this.again = again;
   }
 
-  show({ columns, row_height, says, keys, least = 180 }, panels, glide = 0) { // panels: those that are new, decoded
+  show({ columns, row_height, says, keys, least = 200 }, panels, glide = 0) { // panels: those that are new, decoded
     this.wanted = columns;
     this.least = least; // pixels of a column: with less, there is only one
     this.rowHeight = row_height;
