@@ -160,14 +160,17 @@ ERRORS = (
 KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
 BAR = ".gplvm-explorer .progress-bar"
 SCENE = """(nth) => {
-  const scene = [...document.querySelectorAll('.gplvm-explorer .gplvm-scene')][nth]?.scene;
+  const explorers = document.querySelectorAll('.gplvm-explorer .gplvm-scene');
+  const scene = (explorers.length ? explorers : document.querySelectorAll('.gplvm-scene'))[nth]?.scene;
   if (!scene || !scene.views.size) return null;
   const list = v => ArrayBuffer.isView(v) ? [...v] : v;
   const plain = mark => Object.fromEntries(Object.entries(mark).map(([k, v]) => [k, list(v)]));
   const panels = [...scene.views.values()].map(view => ({...view.panel, marks: view.panel.marks.map(plain)}));
   return JSON.stringify({says: scene.says.textContent, panels}, (_, v) => Number.isNaN(v) ? 'gap' : v); }"""
 PIXEL = """([panel, x, y, nth]) => {
-  const view = document.querySelectorAll('.gplvm-explorer .gplvm-scene')[nth ?? 0].scene.views.get(panel);
+  const explorers = document.querySelectorAll('.gplvm-explorer .gplvm-scene');
+  const found = explorers.length ? explorers : document.querySelectorAll('.gplvm-scene');
+  const view = found[nth ?? 0].scene.views.get(panel);
   view.canvas.scrollIntoView({block: 'nearest'});
   const box = view.canvas.getBoundingClientRect();
   return [box.left + view.X(x), box.top + view.Y(y)]; }"""

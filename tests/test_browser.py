@@ -243,7 +243,7 @@ STEPS = "print(len(e.kept), e.task is None)"
 
 def running(page, name="e"):
     """How many states the explorer has reached, and whether its run has ended."""
-    kept, ended = page.ask_kernel(STEPS.replace("e.", f"{name}.")).split()
+    kept, ended = page.ask_kernel(STEPS.replace("e.", f"{name}.")).split()[-2:]  # a new connection may hear it twice
     return int(kept), ended == "True"
 
 
