@@ -243,8 +243,11 @@ STEPS = "print(len(e.kept), e.task is None)"
 
 def running(page, name="e"):
     """How many states the explorer has reached, and whether its run has ended."""
-    kept, ended = page.ask_kernel(STEPS.replace("e.", f"{name}.")).split()[-2:]  # a new connection may hear it twice
-    return int(kept), ended == "True"
+    for _ in range(5):
+        words = page.ask_kernel(STEPS.replace("e.", f"{name}.")).split()
+        if len(words) >= 2:  # a new connection may hear the answer twice, or miss it
+            return int(words[-2]), words[-1] == "True"
+    raise AssertionError(f"the kernel gave no answer five times; {page.state()}")
 
 
 def start(page):

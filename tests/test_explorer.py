@@ -375,16 +375,20 @@ def test_a_run_goes_on_when_one_of_two_views_is_closed(toy, monkeypatch):
     assert toy.state == 49
 
 
-def test_a_run_ends_when_a_page_that_was_there_falls_silent(toy, monkeypatch):
+@pytest.mark.parametrize("last_heard", ["before the run", "in the run"])
+def test_a_run_ends_when_a_page_that_was_there_falls_silent(toy, monkeypatch, last_heard):
     monkeypatch.setattr(base, "FRAME_SECONDS", 0.01)
     monkeypatch.setattr(base, "PATIENCE_SECONDS", 0.2)
     toy.n_steps = 400
+    if last_heard == "before the run":
+        toy.view.hear({"type": "hello", "view": "a"})
 
     async def go():
         toy.run()
         task = toy.task
         await asyncio.sleep(0.05)
-        toy.view.hear({"type": "seen", "view": "a", "n": 3})
+        if last_heard == "in the run":
+            toy.view.hear({"type": "seen", "view": "a", "n": 3})
         await asyncio.wait([task], timeout=5)
 
     asyncio.run(go())

@@ -344,7 +344,7 @@ class Explorer(W.VBox):
 
     async def _run(self):
         shown, last, at = 0, 0.0, -1.0
-        self._seen = self._gone = None
+        self._seen, self._gone = self._seen and time.monotonic(), None  # a page that was there is given its time
         try:
             await asyncio.sleep(0)
             with self._interruptible():
