@@ -158,6 +158,14 @@ ERRORS = (
     .map(output => output.ename + ': ' + output.evalue + '\\n' + output.traceback.join('\\n')); }"""
 )
 KERNEL_IDLE = "() => /Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText || '')"
+IN_FRONT = """async (path) => {
+  const shell = window.jupyterapp?.shell, here = () => shell?.currentWidget;
+  if (!shell || !here()) return false;
+  if (here().context?.path !== path) {
+    await window.jupyterapp.commands.execute('docmanager:open', {path});
+    return false; }
+  await here().sessionContext.ready;
+  return here().context?.path === path && !!here().sessionContext.session?.kernel; }"""
 BAR = ".gplvm-explorer .progress-bar"
 SCENE = """(nth) => {
   const explorers = document.querySelectorAll('.gplvm-explorer .gplvm-scene');
@@ -330,6 +338,7 @@ class NotebookPage:
             if time.monotonic() > end:
                 raise TimeoutError(f"no kernel for {self.path} within 120 s")
             self.page.wait_for_timeout(100)
+        self.page.wait_for_function(IN_FRONT, arg=self.path)
 
     @in_browser_thread
     def run_all(self, seconds=300):
@@ -507,6 +516,7 @@ class NotebookPage:
         address = f"http://127.0.0.1:{self.lab.port}/lab/tree/{self.path}?token={self.lab.token}"
         self.page.goto(address, wait_until="domcontentloaded")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+        self.page.wait_for_function(IN_FRONT, arg=self.path)  # JupyterLab opens the notebooks of former pages too
         self.page.wait_for_function(KERNEL_IDLE)
 
     @in_browser_thread
@@ -525,6 +535,12 @@ class NotebookPage:
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(self.text(".gplvm-code"), names)
         return {**names, "printed": printed.getvalue()}
+
+    def run_code_of_the_picture(self, seconds=30):
+        """What the shown code prints, once the picture is that of the code: the last one of a run may be on its way."""
+        printed = self.run_shown_code(seconds)["printed"]
+        self.wait_until(lambda: self.scene()["says"] in printed, seconds, f"a picture that says part of {printed!r}")
+        return printed
 
     @in_browser_thread
     def error_box(self):

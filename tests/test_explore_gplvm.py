@@ -538,7 +538,7 @@ def test_run_pause_scrub_and_stop_in_jupyterlab(page, screenshots):
     page.click("Stop")
     page.picture_at_rest()
     assert int(page.control("iterate").value()) > step
-    assert page.scene()["says"] in page.run_shown_code()["printed"]
+    page.run_code_of_the_picture()
     page.screenshot_around(".gplvm-explorer", screenshots / "explore_gplvm_run.png")
     assert page.error_box() == ""
 

@@ -954,8 +954,7 @@ def test_the_explorer_lives_in_jupyterlab(lab, screenshots):
         assert page.wait_for_new_picture(aligned) not in (start, aligned)
         assert page.scene()["says"].startswith("EM, iteration 3:")
         page.run_then_stop()
-        said = page.scene()["says"]
-        assert said in page.run_shown_code()["printed"]
+        page.run_code_of_the_picture()
         page.click("Show the code")
         page.click("Question 1")
         page.wait_until(lambda: "50 iterations" in page.text(".gplvm-question"), 10, "the question")
