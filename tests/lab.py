@@ -18,6 +18,7 @@ import functools
 import hashlib
 import http.server
 import io
+import itertools
 import json
 import os
 import re
@@ -241,7 +242,7 @@ class Lab:
 
     def __init__(self, root, home, browser, python=sys.executable):
         self.browser, self.root = browser, Path(root)
-        self.token, self.port = secrets.token_hex(16), _free_port()
+        self.token, self.port, self.pages = secrets.token_hex(16), _free_port(), itertools.count()
         self.log = Path(home) / "jupyterlab.log"
         self._settings(Path(home))
         bin_folder = Path(python).parent
@@ -299,8 +300,9 @@ class Lab:
             body = answer.read()
         return json.loads(body) if body else None
 
-    def address(self, notebook):
-        return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
+    def address(self, notebook, workspace):
+        """A page in a workspace of its own: in one for all, JupyterLab opens the notebooks of the other pages too."""
+        return f"http://127.0.0.1:{self.port}/lab/workspaces/{workspace}/tree/{notebook}?token={self.token}"
 
     def open(self, notebook, folder="book", **size):
         """Open a notebook of the folder in a new page and wait until its kernel is there."""
@@ -319,6 +321,7 @@ class NotebookPage:
 
     def __init__(self, lab, path, width=1300, height=2400):
         self.lab, self.browser, self.path = lab, lab.browser, path
+        self.address = lab.address(path, f"page{next(lab.pages)}")
         self._open(width, height)
 
     @in_browser_thread
@@ -328,7 +331,7 @@ class NotebookPage:
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.set_default_timeout(120_000)
-        self.page.goto(self.lab.address(self.path), wait_until="domcontentloaded")
+        self.page.goto(self.address + "&reset", wait_until="domcontentloaded")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         choose = self.page.locator('.jp-Dialog button:has-text("Select")')
         end = time.monotonic() + 120
@@ -513,10 +516,9 @@ class NotebookPage:
     @in_browser_thread
     def open_again(self):
         """Come back to the notebook, whose kernel is alive."""
-        address = f"http://127.0.0.1:{self.lab.port}/lab/tree/{self.path}?token={self.lab.token}"
-        self.page.goto(address, wait_until="domcontentloaded")
+        self.page.goto(self.address, wait_until="domcontentloaded")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-        self.page.wait_for_function(IN_FRONT, arg=self.path)  # JupyterLab opens the notebooks of former pages too
+        self.page.wait_for_function(IN_FRONT, arg=self.path)
         self.page.wait_for_function(KERNEL_IDLE)
 
     @in_browser_thread
@@ -539,7 +541,12 @@ class NotebookPage:
     def run_code_of_the_picture(self, seconds=30):
         """What the shown code prints, once the picture is that of the code: the last one of a run may be on its way."""
         printed = self.run_shown_code(seconds)["printed"]
-        self.wait_until(lambda: self.scene()["says"] in printed, seconds, f"a picture that says part of {printed!r}")
+        try:
+            self.wait_until(
+                lambda: self.scene()["says"] in printed, seconds, f"a picture that says part of {printed!r}"
+            )
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; the picture says {self.scene()['says']!r}") from None
         return printed
 
     @in_browser_thread

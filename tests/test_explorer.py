@@ -5,6 +5,9 @@ import contextlib
 import gc
 import io
 import signal
+import sys
+import threading
+import time
 import warnings
 
 import ipywidgets as W
@@ -344,6 +347,73 @@ def test_interrupt_ends_a_run_says_so_and_gives_the_signal_back(toy, monkeypatch
     asyncio.run(go())
     assert toy.task is None and toy.state < 49 and "Interrupted" in toy.note.value
     assert signal.getsignal(signal.SIGINT) is former
+
+
+class Slow(Toy):
+    """A toy whose steps take their time, and which says where they were made."""
+
+    n_steps = 400
+
+    def iterates(self, settings):
+        self.threads = set()
+        for share, step in super().iterates(settings):
+            time.sleep(0.003)
+            self.threads.add(threading.current_thread())
+            yield share, step
+
+
+def test_stop_from_another_thread_shows_the_last_step_that_was_made(quick):
+    """JupyterLab's callbacks have a thread of their own: a step that was under way was made, and never shown."""
+
+    async def go():
+        slow = Slow()
+        for k in range(12):
+            slow.run()
+            await asyncio.sleep(0.02 + 0.001 * k)
+            await asyncio.to_thread(slow.stop, "button")
+            left = slow.state, len(slow.kept), slow.scene.says
+            await asyncio.sleep(0.02)
+            assert (slow.state, len(slow.kept), slow.scene.says) == left
+            assert slow.task is None and height(slow) == 4 + slow.state == 3 + len(slow.kept)
+
+    asyncio.run(go())
+
+
+def test_a_run_that_another_thread_starts_goes_on_in_the_loop_of_its_cell(quick):
+    """Only there Interrupt reaches it; and a control that another thread moves ends it."""
+
+    async def go():
+        slow = Slow()
+        for end in (lambda: signal.raise_signal(signal.SIGINT), lambda: slow.set(level=5)):
+            await asyncio.to_thread(slow.run)
+            await asyncio.sleep(0.05)
+            assert slow.threads == {threading.main_thread()} and slow.task is not None
+            await asyncio.to_thread(end)
+            await asyncio.sleep(0.02)
+            assert slow.task is None and len(slow.kept) < 100
+        assert slow.state is None and height(slow) == 5 * (slow.settings["n"] - 1)
+
+    asyncio.run(go())
+
+
+def test_controls_that_threads_move_at_once_leave_the_picture_of_the_settings(toy):
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def move(name, values):
+        for value in values:
+            toy.set(**{name: value})
+
+    async def go():
+        moves = [("level", [1, 5, 2, 7] * 20), ("x", [0.5, -3.0, 2.0] * 20), ("n", [3, 9, 4, 6] * 20)]
+        await asyncio.gather(*(asyncio.to_thread(move, *one) for one in moves))
+
+    try:
+        asyncio.run(go())
+    finally:
+        sys.setswitchinterval(often)
+    assert repr(toy.scene.wire(stored=True)) == repr(panel_toy(**toy.settings).wire(stored=True))
+    assert toy.settings == {**toy.settings, "level": 7, "x": 2.0}
 
 
 def test_a_run_ends_when_its_page_has_gone(toy, monkeypatch):

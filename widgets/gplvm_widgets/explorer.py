@@ -23,6 +23,7 @@ from gplvm_edu.threads import one_thread
 
 from .scene import SceneOf, SceneView
 from .scene.page import strip_html
+from .turns import TURN, begin, cancel, in_turn, loop_for, loop_here
 
 FRAME_SECONDS = 0.045  # while Run is going, a state stays this long at least
 SHOWN_STATES = 40  # of a run whose steps are quick; the first twenty are shown whatever happens
@@ -50,8 +51,8 @@ class Question(NamedTuple):
 
 @contextmanager
 def computing():
-    """Context in which an explorer computes: one BLAS thread (the browser needs a core), no warnings of short fits."""
-    with one_thread(), warnings.catch_warnings():
+    """Context in which an explorer computes: in turn, one BLAS thread (the browser needs a core), no fit warned of."""
+    with TURN, one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 
@@ -96,6 +97,7 @@ class Explorer(W.VBox):
         self._state, self._task, self._quiet, self._scene = None, None, False, None
         self._paused, self._kept, self._asked, self._before = False, [], None, None
         self._seen, self._gone, self._share, self._at_once, self.computing_seconds = None, None, 0.0, False, 0.0
+        self.home, self._number = loop_here(), 0  # the loop of the cell, and which run is the current one
         self.make_fixed_parts()
         super().__init__(self.rows())
         self.add_class("gplvm-explorer")
@@ -180,6 +182,7 @@ class Explorer(W.VBox):
         """The value of every control, by name; numbers to four digits, so that code can print what is computed with."""
         return {name: four_digits(control.value) for name, control in self.controls.items()}
 
+    @in_turn
     def set(self, **settings):
         """Set several controls and show the result once; unknown names get a clear error."""
         unknown = sorted(set(settings) - set(self.controls))
@@ -203,6 +206,7 @@ class Explorer(W.VBox):
         finally:
             self._quiet = before
 
+    @in_turn
     def _hear(self, change):
         if not self._quiet:
             self.on_change({name for name, control in self.controls.items() if control is change["owner"]})
@@ -247,6 +251,7 @@ class Explorer(W.VBox):
         return self.controls[name].description or name
 
     # --- the picture -----------------------------------------------------------------------------------------
+    @in_turn
     def refresh(self, glide=0):
         """Compute the panels whose settings have changed and show them; an error is shown, never swallowed."""
         try:
@@ -277,6 +282,7 @@ class Explorer(W.VBox):
     def _on_arrow(self, panel, right, up):
         self._want(lambda: self.nudge(panel, right, up))
 
+    @in_turn
     def _want(self, ask):
         try:
             wanted = {name: value for name, value in ask().items() if self.controls[name].value != value}
@@ -304,6 +310,7 @@ class Explorer(W.VBox):
             self._kept.append(self._state)
             yield self._share
 
+    @in_turn
     def run_now(self, max_steps=None):
         """Run to the end (or for some steps) before returning: what Run does, without an event loop."""
         for step, _ in enumerate(self._steps()):
@@ -314,15 +321,17 @@ class Explorer(W.VBox):
         self._show_newest()
         self.refresh()
 
+    @in_turn
     def run(self, button=None):
         """Start the optimisation in the background; controls can still be used, and moving one stops it."""
         self.stop()
         if self.why_no_run(self.settings):
             return
         self._offer_comparison(False)
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = begin(self._run(self._number), self.home)
         self._set_buttons()
 
+    @in_turn
     def pause(self, button=None):
         """Pause a running optimisation, or continue a paused one."""
         if self._task is None:
@@ -335,41 +344,59 @@ class Explorer(W.VBox):
             self._state = self._kept[-1]
         self._set_buttons()
 
+    @in_turn
     def stop(self, button=None):
         """Stop a running optimisation between two of its steps; the newest picture stays."""
         had_task = self._task is not None
         if had_task:
-            self._task.cancel()
+            cancel(self._task)
         self._end_run(last_picture=had_task and button is not None)
 
-    async def _run(self):
-        shown, last, at = 0, 0.0, -1.0
+    async def _run(self, number):
+        shown, last, at, steps = 0, 0.0, -1.0, self._steps()
         self._seen, self._gone = self._seen and time.monotonic(), None  # a page that was there is given its time
         try:
             await asyncio.sleep(0)
             with self._interruptible():
-                for share in self._steps():
+                while (share := self._next(steps, number)) is not None:
                     waited = time.monotonic() - last
                     if shown < 20 or share - at >= 1 / self.shown_states or waited > 2 * FRAME_SECONDS:
                         await asyncio.sleep(max(FRAME_SECONDS - waited, 0))
-                        self._show_newest()
-                        self.refresh(glide=int(1000 * FRAME_SECONDS))
+                        self._show_run(number)
                         shown, last, at = shown + 1, time.monotonic(), share
                     await asyncio.sleep(0)
                     while self._paused and not self._page_gone():
                         await asyncio.sleep(PAUSE_SECONDS)
                         self._seen = self._seen and time.monotonic()  # nothing is sent, so nothing is seen
                     if self._page_gone():
-                        self._end_run()
+                        self._finish(number)
                         return
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._end_run()
-            self.show_error(error)
+            self._finish(number, error=error)
         else:
-            self._share = 1.0
-            self._end_run(last_picture=True)
+            self._finish(number, complete=True)
+
+    @in_turn
+    def _next(self, steps, number):
+        """One step of run `number`: the share done; None after the last, or when another thread has ended the run."""
+        return next(steps, None) if number == self._number else None
+
+    @in_turn
+    def _show_run(self, number):
+        if number == self._number:
+            self._show_newest()
+            self.refresh(glide=int(1000 * FRAME_SECONDS))
+
+    @in_turn
+    def _finish(self, number, complete=False, error=None):
+        if number != self._number:  # ended already, by Stop or by a control that moved
+            return
+        self._share = 1.0 if complete else self._share
+        self._end_run(last_picture=complete)
+        if error is not None:
+            self.show_error(error)
 
     def _page_gone(self):
         """True when no page shows this explorer any more: the last one said so, or has been silent for long."""
@@ -395,12 +422,13 @@ class Explorer(W.VBox):
         finally:
             signal.signal(signal.SIGINT, former)
 
+    @in_turn
     def _interrupted(self):
         self.stop(button="interrupt")
         self.note.value = "Interrupted: the run ended here."
 
     def _end_run(self, last_picture=False):
-        self._task, self._paused = None, False
+        self._task, self._paused, self._number = None, False, self._number + 1
         if last_picture:
             self._show_newest()
             self.refresh()
@@ -430,6 +458,7 @@ class Explorer(W.VBox):
         self.scrubber.disabled = newest == 0
         self.progress.value = self._share
 
+    @in_turn
     def _on_scrub(self, change):
         if not self._scrubbing or not self._kept:
             return
@@ -443,10 +472,12 @@ class Explorer(W.VBox):
         """The code that gives what is on the screen."""
         return self.code(self.settings, self._state)
 
+    @in_turn
     def _show_code(self, change=None):
         self.view.code = self.shown_code() if self.code_button.value else ""
 
     # --- questions -------------------------------------------------------------------------------------------
+    @in_turn
     def ask(self, number):
         """Set the controls for question `number` (from 1) and show it, the answer still hidden."""
         self._asked, self._revealed = self.questions[number - 1], False
@@ -465,9 +496,11 @@ class Explorer(W.VBox):
         """Commit to one of the choices (its number, or its words): now the answer can be revealed."""
         self.choices.value = self.asked.choices[choice] if isinstance(choice, int) else choice
 
+    @in_turn
     def _on_commit(self, change):
         self.reveal_button.disabled = change["new"] is None
 
+    @in_turn
     def reveal(self, button=None):
         """Move the controls to the answer of the question asked last, from its own setting, and say why; once."""
         if self._asked is None or self._revealed or self.choices.value is None:
@@ -488,11 +521,7 @@ class Explorer(W.VBox):
 
     def _start(self):
         """Run: in the background where there is an event loop, else (and for a strip) to the end."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            loop = None
-        if loop is not None and not self._at_once:
+        if loop_for(self.home) is not None and not self._at_once:
             self.run()
             return
         self.run_now()
@@ -504,6 +533,7 @@ class Explorer(W.VBox):
         self.compare.value, self.compare.layout.display = "after", "" if possible else "none"
         self._comparing = True
 
+    @in_turn
     def _on_compare(self, change):
         if self._comparing and self._before is not None:
             self.view.show(self._before if change["new"] == "before" else self._scene, glide=GLIDE)
@@ -592,6 +622,7 @@ class Explorer(W.VBox):
             former = []
         self._made[cell] = run, [*former, self]
 
+    @in_turn
     def end(self):
         """Stop the run, and close every widget of this explorer."""
         self.stop()
@@ -600,6 +631,7 @@ class Explorer(W.VBox):
             widget.close()
 
     # --- without a kernel ------------------------------------------------------------------------------------
+    @in_turn
     def strip(self):
         """(scenes, questions): the opening, and each question before and after, for a page without a kernel."""
         opening, self._at_once = self.settings, True

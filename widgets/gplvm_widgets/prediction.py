@@ -1,6 +1,5 @@
 """`explore_prediction`: draw pixels away, and watch the place, the picture and the class become uncertain."""
 
-import asyncio
 import copy
 from functools import lru_cache
 from typing import NamedTuple
@@ -298,12 +297,9 @@ class PredictionExplorer(Explorer):
 
     def __init__(self, **settings):
         super().__init__(**settings)
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        for k, choice in enumerate((("RBF", 10), ("RBF", 5), ("linear", SIZES[-1]))):
-            loop.call_later(1.5 + 1.5 * k, self.fit_ahead, *choice)
+        if self.home is not None:
+            for k, choice in enumerate((("RBF", 10), ("RBF", 5), ("linear", SIZES[-1]))):
+                self.home.call_later(1.5 + 1.5 * k, self.fit_ahead, *choice)
 
     def fit_ahead(self, *choice):
         """Fit models that a reader may ask for, so that the sliders need not wait for them."""

@@ -4,6 +4,7 @@ import asyncio
 
 from ..controls import buttons, log_slider, menu, number, slider, steps
 from ..explorer import Explorer, Question, computing
+from ..turns import begin, cancel, loop_for
 from .fit import CORRECTED, NAMES, PRINTED, STEPS, TEMPERATURES, TSNE_STEPS, fitted
 from .panel import at_cross, panel_tsne
 
@@ -114,11 +115,8 @@ class TSNEExplorer(Explorer):
     def _fill(self):
         """Fit the other temperatures in the background, if there is an event loop to do it in."""
         if self.filling is not None:
-            self.filling.cancel()
-        try:
-            self.filling = asyncio.get_running_loop().create_task(self._prepare())
-        except RuntimeError:
-            self.filling = None
+            cancel(self.filling)
+        self.filling = begin(self._prepare(), self.home) if loop_for(self.home) is not None else None
 
     async def _prepare(self):
         await asyncio.sleep(REST)
@@ -144,7 +142,7 @@ class TSNEExplorer(Explorer):
     def end(self):
         """Stop preparing, too."""
         if self.filling is not None:
-            self.filling.cancel()
+            cancel(self.filling)
         super().end()
 
     def strip(self):
