@@ -158,17 +158,41 @@ def test_every_notebook_is_in_the_table_of_contents_and_every_entry_exists():
 RESULTS = sorted(path.stem for path in (BOOK / "results").glob("*.json"))
 
 
+def within(distance):
+    return lambda a, b: abs(a - b) <= distance
+
+
+def within_factor(factor):
+    return lambda a, b: max(a, b) <= factor * min(a, b)
+
+
 # A climb that is stopped after so many steps carries rounding errors far: its values are compared as ranges.
+# What other processors' rounding does can be seen on one, by OPENBLAS_CORETYPE=Nehalem, Sandybridge or Haswell; "four
+# roundings" are these three and that of the machine which wrote the file.
 OPTIMISED = {name: dict(tolerance=0.15, count=3) for name in ("gplvm", "gtm", "proximity")}
 # The MAP with a free width has no maximum, and a map that fits its points exactly leaves new ones without a hold: where
 # such fits stand when they are stopped is decided by rounding. Chapter 5 asserts what it says of them.
 OPTIMISED["gplvm"] |= dict(chaotic=r"/oil, 100 points, prior/.*|/held out/(4|6|8|10)/test")
 OPTIMISED["tsne"] = dict(tolerance=0.15, count=5)
 OPTIMISED["gtm_variants"] = dict(tolerance=0.02)
-OPTIMISED["prediction"] = dict(tolerance=0.25, count=6, chaotic=r"/usps threes/relevance/\d+")  # 30 weights
+# Of thirty weights the largest is still growing and the others still falling when the fit is stopped, so a share of the
+# largest says how far it had come: factors of 1.3 (threes) and 2.4 (digits) between four roundings. The last of them,
+# 0.14 and 0.19, are 1 at the start, and below 0.01 where dimensions are switched off: factors of 5 and more.
+OPTIMISED["prediction"] = dict(tolerance=0.25, count=6)
+OPTIMISED["prediction"]["agree"] = {
+    r"/usps threes/relevance/\d+": within_factor(2),
+    r"/digits/relevance/\d+": within_factor(3),
+}
 # With a very narrow kernel many points have no part in the two leading eigenvectors: their places there are rounding.
 OPTIMISED["proximity"] |= dict(chaotic=r"/kernel PCA/errors without centring/1[4-6]\d")
 OPTIMISED["variational"] = dict(tolerance=0.6, count=8)  # weights near 0 move with rounding
+OPTIMISED["variational"]["agree"] = {
+    # Points that have learnt the noise by heart: which two of nine weights are largest is rounding. Four roundings gave
+    # 16, 6, 8 and 6 errors; the two largest of the planes give 162.
+    r"/oil, 1000 points/points, 10 dimensions/errors_top_two": within(20),
+    # A bound that is near 0 by chance, beside others of 160 nats: -4.4 to -6.8.
+    r"/hidden entries, 100 points/gaussian/1/bound": within(5),
+}
 # A fit that selects its active set is chaotic: one digit of rounding, another set. So the results hold several starts,
 # and two files agree when the ranges of their starts meet: of six and six starts of one kind that fails twice in 924.
 # That a median is that of its starts is a test below; the bars are tests of their own.
@@ -177,13 +201,17 @@ OPTIMISED["ivm"] = dict(tolerance=0.5, count=12, ranges=STARTS, chaotic=r".*/med
 OPTIMISED["noise"] = dict(tolerance=0.3)
 
 
-def differences(stored, fresh, tolerance=1e-3, where="", count=0, chaotic="", ranges=""):
+def differences(stored, fresh, tolerance=1e-3, where="", count=0, chaotic="", ranges="", agree=()):
     """Places at which two results files differ; floats may differ by a relative tolerance, integers by a count too.
 
     Where the place matches `chaotic`, a regular expression, only the type is compared; where it matches `ranges`, two
     lists of equally many numbers agree when their ranges meet, or are as near to each other as two numbers may be.
+    `agree`, {regular expression: function}, asks a function of the two numbers instead.
     """
-    options = dict(tolerance=tolerance, count=count, chaotic=chaotic, ranges=ranges)
+    options = dict(tolerance=tolerance, count=count, chaotic=chaotic, ranges=ranges, agree=agree)
+    asked = [agree[pattern] for pattern in agree if re.fullmatch(pattern, where)]
+    if asked and type(stored) is type(fresh) in (int, float):
+        return [] if asked[0](stored, fresh) else [f"{where}: {stored}, now {fresh}"]
     if chaotic and type(stored) is type(fresh) in (int, float) and re.fullmatch(chaotic, where):
         return []
     if ranges and type(stored) is type(fresh) is list and len(stored) == len(fresh) and re.fullmatch(ranges, where):
@@ -213,6 +241,11 @@ def test_differences_between_results_are_seen():
     assert differences({"n": 10}, {"n": 12}, count=3) == [] != differences({"n": 10}, {"n": 14}, count=3)
     assert differences({"n": 1.0, "m": 1.0}, {"n": 2.0, "m": 2.0}, chaotic="/n") == ["/m: 1.0, now 2.0"]
     assert differences({"n": 1.0}, {"n": 2}, chaotic="/n") == ["/n: 1.0, now 2"]
+    assert differences({"n": 1.0}, {"n": 2.0}, agree={"/n": within(1)}) == []
+    assert differences({"n": 1.0}, {"n": 2.1}, agree={"/n": within(1)}) == ["/n: 1.0, now 2.1"]
+    assert differences({"n": 1.0}, {"n": 2}, agree={"/n": within(9)}) == ["/n: 1.0, now 2"]
+    assert differences({"n": [2.0, 6.0]}, {"n": [6.0, 2.0]}, agree={"/n/.": within_factor(3)}) == []
+    assert differences({"n": [2.0]}, {"n": [6.1]}, agree={"/n/.": within_factor(3)}) == ["/n/0: 2.0, now 6.1"]
     assert differences({"n": [1, 5]}, {"n": [4, 9]}, ranges="/n") == []
     assert differences({"n": [6, 9]}, {"n": [1, 5]}, ranges="/n") == ["/n: 5, now 6"]
     assert differences({"n": [6, 9]}, {"n": [1, 5]}, ranges="/n", count=1) == []

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import gplvm_widgets
 import nbformat
 import numpy as np
 import pytest
@@ -234,6 +235,32 @@ def test_question_picture_and_controls_fit_the_window(lab, open_explorer, screen
             assert box["height"] <= 778 and len({round(panel["x"]) for panel in panels}) == 2
         else:
             assert len({round(panel["x"]) for panel in panels}) == 1  # one column
+
+
+ASKED = """number => [...document.querySelectorAll('.gplvm-question')]
+  .filter(element => element.innerText.startsWith(number + '.')).length"""
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_explorer_fits_the_window_with_each_of_its_questions(all_explorers, number):
+    """1280 x 900 with the side bar open leaves 778 pixels; the choices to commit to are part of it."""
+    page, names = all_explorers
+    page.ask_kernel(f"for e in made: e.ask({number})")
+    page.wait_until(
+        lambda: page.browser.do(page.page.evaluate, ASKED, number) == len(names), 60, f"question {number} of all"
+    )
+    tall = {name: box["height"] for name, box in zip(names, page.boxes(".gplvm-explorer"), strict=True)}
+    page.ask_kernel("for e in made: e.stop()")
+    assert {name: height for name, height in tall.items() if not 400 < height <= 778} == {}
+
+
+@pytest.fixture(scope="module")
+def all_explorers(open_explorer):
+    names = [name for name in gplvm_widgets.__all__ if name.startswith("explore_")]
+    with open_explorer(
+        "made = []", *(f"made.append({name}())\nmade[-1]" for name in names), width=1280, height=900
+    ) as page:
+        yield page, names
 
 
 # ---------------------------------------------------------------------- the life of a run

@@ -62,12 +62,18 @@ def test_nothing_invites_to_what_only_a_kernel_can_do(chapter):
     assert not re.search(r"\bclick|\bdrag|press run", words)
 
 
+# The models of chapter 13 are stopped after 60 steps and carry rounding far: with OPENBLAS_CORETYPE=Nehalem, Haswell or
+# Sandybridge these panels moved by up to 0.019 and 0.011 of their largest number. With 55 steps, another seed, or an
+# inducing point fewer they move by 0.37 and 0.038 at least; a first variance of 21, not 20, moves the place by 6.6.
+MOVED_BY_ROUNDING = {("13_prediction", "place"): 0.04, ("13_prediction", "classes"): 0.022}
+
+
 def numbers(panel):
-    """All numbers that a stored panel draws."""
+    """All numbers that a stored panel draws: arrays, each with the step of an image, which is stored in 8 bits."""
     packed = [
         value for mark in panel["marks"] for value in mark.values() if isinstance(value, dict) and "u1" not in value
     ]
-    return [read(value) for value in packed if "i4" not in value]
+    return [(read(value), value["step"] if value.get("bits") == 8 else 0.0) for value in packed if "i4" not in value]
 
 
 @pytest.mark.book
@@ -83,8 +89,11 @@ def test_the_stored_opening_is_what_the_panels_compute(chapter):
     for number, panel in zip(stored["panels"], fresh["panels"], strict=True):
         there, here = strip["panels"][number], panel
         assert there["title"] == here["title"] and there["key"] == here["key"]
-        for a, b in zip(numbers(there), numbers(here), strict=True):
-            assert np.allclose(a, b, atol=2e-3 * (np.nanmax(np.abs(b)) if b.size else 1.0), equal_nan=True), here["key"]
+        share = MOVED_BY_ROUNDING.get((chapter, here["key"]), 2e-3)
+        for (a, _), (b, step) in zip(numbers(there), numbers(here), strict=True):
+            near = share * (np.nanmax(np.abs(b)) if b.size else 1.0)
+            near = max(near, 1.01 * step)  # a pixel half-way between two steps goes to either, by its last bit
+            assert np.allclose(a, b, atol=near, equal_nan=True), here["key"]
 
 
 # ---------------------------------------------------------------------- as a reader uses it

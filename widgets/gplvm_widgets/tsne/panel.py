@@ -91,7 +91,8 @@ def terms(data, n_points, perplexity, start, width, energy, temperature, complet
     across = dict(ticks=(0, last), tick_labels=("GP-LVM", "t-SNE"), limits=(-0.4, last + 0.4))
     title = dict(title="what each term gives up", span=2, rows=3)
     if not complete:
-        waiting = Texts("waiting", [last / 2], [0.5], ["ten more temperatures are being fitted"])
+        words = ["ten more temperatures", "are being fitted"]  # two lines: the panel is narrow
+        waiting = Texts("waiting", [last / 2] * 2, [0.57, 0.43], words)
         return Panel([waiting], x=Axis("temperature", **across), y=Axis("nats", (0, 1), ticks=()), **title)
     models = [fitted(data, n_points, perplexity, start, width, energy, tau) for tau in TEMPERATURES]
     likelihood = np.array([model.log_likelihood_ / model.rows_.size for model in models])
