@@ -1,5 +1,7 @@
 """Checkers of chapter 9. Each compares an answer with a second way to the same number."""
 
+from itertools import islice
+
 import numpy as np
 from scipy.special import logsumexp, softmax
 
@@ -14,7 +16,8 @@ from ..gtm import (
     squared_error,
     weighted_sums,
 )
-from . import checker, close
+from . import checker
+from .answers import close, number, numbers
 
 
 def _problem(seed=0, N=25, D=3):
@@ -33,7 +36,7 @@ def log_space(function):
     for shift in (0.0, -5000.0, 5000.0):
         log_p = 3 * np.random.default_rng(0).standard_normal((5, 4)) + shift
         with np.errstate(all="ignore"):
-            R = np.asarray(function(log_p), float)
+            R = numbers(function(log_p), finite=False)
         if R.shape != log_p.shape:
             return f"One number for each node and point is wanted, {log_p.shape}; yours has the shape {R.shape}."
         if not np.isfinite(R).all():
@@ -55,10 +58,10 @@ def weighted_regression(function):
     def with_ridge(ridge):
         return np.linalg.solve(Phi.T @ (counts * Phi) + ridge * np.eye(Phi.shape[1]), Phi.T @ sums).T
 
-    answer = function(Y, Phi, R, 0.8, beta)
+    answer = numbers(function(Y, Phi, R, 0.8, beta))
     if close(answer, solve_weights(Phi, counts, sums, 0.8 / beta)):
         return None
-    if close(np.transpose(answer), with_ridge(0.8 / beta)):
+    if close(answer.T, with_ridge(0.8 / beta)):
         return "These are the right numbers, transposed: W has one row for each column of the data, (D, M)."
     if close(answer, with_ridge(0.8)):
         return "The ridge is alpha / beta: the noise decides how much the prior counts."
@@ -76,7 +79,7 @@ def cheap_noise(function):
     R, _ = responsibilities(log_densities(Y, Phi @ W.T, beta))
     W = W + 0.1  # any weights, not only those of the M-step
     expected = squared_error(np.sum(Y**2), Phi @ W.T, *weighted_sums(R, Y)) / Y.size
-    value = float(function(Y, Phi, W, R))
+    value = number(function(Y, Phi, W, R))
     if close(value, expected):
         return None
     if close(value, expected * Y.shape[1]):
@@ -93,7 +96,7 @@ def bound(function):
     Y, Phi, W, beta = _problem(3)
     log_p = log_densities(Y, Phi @ W.T, beta)
     R = softmax(np.random.default_rng(3).standard_normal(log_p.shape), axis=0)
-    value, expected = float(function(R, log_p)), free_energy(R, log_p)
+    value, expected = number(function(R, log_p)), free_energy(R, log_p)
     if not close(value, expected):
         if close(value, expected + R.shape[1] * np.log(len(R))):
             return "The prior of a node, 1/K, is missing."
@@ -102,10 +105,15 @@ def bound(function):
         return f"For the test data it should be {expected:.4f}, yours is {value:.4f}."
     hard = np.eye(len(log_p))[:, np.argmax(log_p, axis=0)]
     with np.errstate(all="ignore"):
-        value = float(function(hard, log_p))
+        value = number(function(hard, log_p), finite=False)
     if not np.isfinite(value):
         return "With responsibilities of exactly 0 it gives NaN: 0 ln 0 counts as 0 (scipy.special.xlogy)."
-    return None if value <= logsumexp(log_p, axis=0).sum() else "It exceeds the log likelihood: no bound does that."
+    if not value <= logsumexp(log_p, axis=0).sum():
+        return "It exceeds the log likelihood: no bound does that."
+    expected = free_energy(hard, log_p)
+    if close(value, expected):
+        return None
+    return f"With responsibilities of exactly 0 or 1 it should be {expected:.4f}, yours is {value:.4f}."
 
 
 @checker("gtm.5")
@@ -115,7 +123,7 @@ def step_of_the_som(function):
     Y, X, m, width = rng.standard_normal((40, 2)), latent_grid((6,)), rng.standard_normal((6, 2)), 0.5
     winner = np.argmin(np.sum((Y[:, None] - m) ** 2, axis=2), axis=1)
     h = np.exp(-0.5 * (X[:, 0][:, None] - X[winner, 0]) ** 2 / width**2)  # (K, N)
-    answer = function(Y, X, m, width)
+    answer = numbers(function(Y, X, m, width))
     if close(answer, h @ Y / h.sum(axis=1, keepdims=True)):
         return None
     if close(answer, h @ Y):
@@ -131,14 +139,13 @@ def step_of_the_som(function):
 @checker("gtm.6")
 def best_batch(answer):
     """A dictionary {batch size: penalised free energy after two passes}, for at least 200, 50 and 10."""
-    values = {int(size): float(value) for size, value in dict(answer).items()}
+    pairs = answer.items() if hasattr(answer, "items") else answer
+    values = {int(size): number(value) for size, value in islice(pairs, 1000)}
     if not {200, 50, 10} <= set(values):
         return "Give at least the batch sizes 200 (plain EM), 50 and 10."
-    if not np.isfinite(list(values.values())).all():
-        return "A value is not finite."
-    if not values[10] > values[50] > values[200]:
-        return (
-            "Smaller batches should be further up after two passes. Are the states taken after the same number of "
-            "passes (sweeps), and not after the same number of steps?"
-        )
-    return None
+    if values[10] > values[50] > values[200]:
+        return None
+    return (
+        "Smaller batches should be further up after two passes. Are the states taken after the same number of "
+        "passes (sweeps), and not after the same number of steps?"
+    )

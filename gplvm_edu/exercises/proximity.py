@@ -1,5 +1,7 @@
 """Checkers of chapter 6. Each compares an answer with a second way to the same numbers."""
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -13,7 +15,8 @@ from ..proximity import (
     sammon_stress,
     short_circuits,
 )
-from . import checker, close
+from . import checker
+from .answers import close, number, numbers
 
 
 def _problem(seed=0, N=8):
@@ -28,23 +31,21 @@ def best_scale(function):
     X, Delta = _problem()
     upper = np.triu_indices(8, k=1)
     d, delta = cdist(X, X)[upper], Delta[upper]
-    expected, value = d @ delta / (d @ d), function(d, delta)
-    if np.shape(value) != ():
-        return f"One number is wanted, your function returned the shape {np.shape(value)}."
+    expected, value = d @ delta / (d @ d), number(function(d, delta))
     if close(value, expected):
         return None
     if close(value, d @ delta / (delta @ delta)):
         return "That is the scale of delta that comes nearest to d: it is the map that you may stretch."
     if close(value, delta.sum() / d.sum()):
         return "That makes the sums equal, not the squared errors small. Set the derivative in a to zero."
-    return f"For the test map it should be {expected:.4f}, yours is {float(value):.4f}."
+    return f"For the test map it should be {expected:.4f}, yours is {value:.4f}."
 
 
 @checker("proximity.2")
 def one_step_of_smacof(function):
     """function(X, Delta): the Guttman transform with equal weights."""
     X, Delta = _problem(1)
-    expected, value = guttman_transform(X, Delta), np.asarray(function(X, Delta), float)
+    expected, value = guttman_transform(X, Delta), numbers(function(X, Delta), finite=False)
     if value.shape != X.shape:
         return f"The new map has the shape of the old one, {X.shape}; yours has {value.shape}."
     if close(value, expected):
@@ -62,7 +63,7 @@ def one_step_of_smacof(function):
 def gradient_of_sammons_stress(function):
     """function(X, Delta): the gradient of E in X."""
     X, Delta = _problem(2)
-    expected, value = sammon_stress(X, Delta)[1], np.asarray(function(X, Delta), float)
+    expected, value = sammon_stress(X, Delta)[1], numbers(function(X, Delta))
     if value.shape != X.shape:
         return f"The gradient has the shape of X, {X.shape}; yours has {value.shape}."
     if close(value, expected):
@@ -94,7 +95,7 @@ def isotonic_regression(function):
     )
     for y in sequences:
         y = np.array(y)
-        expected, value = pool_adjacent_violators(y), np.asarray(function(y.copy()), float)
+        expected, value = pool_adjacent_violators(y), numbers(function(y))
         if close(value, expected):
             continue
         if value.shape != y.shape:
@@ -114,7 +115,7 @@ def coordinates_from_geodesics(function):
     """function(G, q): Isomap's coordinates from the geodesic distances."""
     roll = make_swiss_roll(60, random_state=0)
     G = cdist(roll.extra["sheet"], roll.extra["sheet"])
-    expected, value = principal_coordinates(G, 2)[0], np.asarray(function(G, 2), float)
+    expected, value = principal_coordinates(G, 2)[0], numbers(function(G, 2), finite=False)
     if value.shape != expected.shape:
         return f"One row of two coordinates for each of 60 points is wanted; yours has the shape {value.shape}."
     if close(cdist(value, value), cdist(expected, expected), rtol=1e-6):
@@ -127,16 +128,22 @@ def coordinates_from_geodesics(function):
     return "The distances between your points are not those of the sheet, although this sheet is flat."
 
 
-@checker("proximity.6")
-def most_neighbours_without_a_short_circuit(answer):
+@lru_cache
+def _last_without_a_jump():
     """The largest n_neighbors for which the explorer's first Swiss roll has no short circuit."""
     roll = make_swiss_roll(400, random_state=0)
     D = cdist(roll.data, roll.data)
     jumps = [len(short_circuits(neighbour_graph(D, k), roll.extra["sheet"])) for k in range(1, 21)]
-    exact = int(np.flatnonzero(jumps)[0])  # k counts from 1, the index from 0
-    if int(answer) == answer and int(answer) == exact:
+    return int(np.flatnonzero(jumps)[0])  # k counts from 1, the index from 0
+
+
+@checker("proximity.6")
+def most_neighbours_without_a_short_circuit(answer):
+    """The largest n_neighbors for which the explorer's first Swiss roll has no short circuit."""
+    most, exact = number(answer), _last_without_a_jump()
+    if most == exact:
         return None
-    if answer > exact:
+    if most > exact:
         return "There is an orange edge already. Where does the first one appear?"
     return "No orange edge yet: there is room for more neighbours."
 
@@ -144,11 +151,11 @@ def most_neighbours_without_a_short_circuit(answer):
 @checker("proximity.7")
 def dissimilarities_that_collapse(answer):
     """A matrix of dissimilarities of six points or more, all different, that two places map with no stress."""
-    D = np.asarray(answer, float)
+    D = numbers(answer)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 6:
         return f"A square matrix for at least six points is wanted; yours has the shape {D.shape}."
     upper = D[np.triu_indices(len(D), k=1)]
-    if not np.allclose(D, D.T) or np.any(np.diag(D) != 0) or np.any(upper <= 0):
+    if not (close(D, D.T, 1e-5, 1e-8) and np.all(np.diag(D) == 0) and np.all(upper > 0)):
         return "Dissimilarities are symmetric, zero on the diagonal and above zero elsewhere."
     if len(np.unique(upper.round(12))) < len(upper):
         return "Make all dissimilarities different: then no tie can be blamed."

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..linalg import squared_distances
 from ..tsne import cost_and_gradient, joint_affinities, printed_cost_and_gradient, row_entropy, student_affinities
-from . import checker, close
+from . import checker
+from .answers import close, number, numbers, truth, two_parts
 
 
 def _problem(seed=0, N=9, D=3, q=2):
@@ -19,7 +20,7 @@ def the_perplexity_of_a_point(function):
     for seed, b in ((0, 0.3), (1, 2.0)):
         d2 = np.random.default_rng(seed).exponential(2.0, size=7)
         P, H, _ = row_entropy((d2 - d2.min())[None], np.array([b]))
-        value, expected = float(function(d2, b)), float(np.exp(H[0]))
+        value, expected = number(function(d2, b)), float(np.exp(H[0]))
         if close(value, expected):
             continue
         if close(value, H[0]):
@@ -36,7 +37,7 @@ def the_perplexity_of_a_point(function):
 def the_gradient(function):
     """function(X, P): the gradient (11.10), written with whole matrices."""
     _, X, P = _problem(2)
-    expected, value = cost_and_gradient(X, P)[1], np.asarray(function(X, P), float)
+    expected, value = cost_and_gradient(X, P)[1], numbers(function(X, P))
     if value.shape != X.shape:
         return f"One entry for each entry of X is wanted, {X.shape}; yours has the shape {value.shape}."
     if close(value, expected):
@@ -56,7 +57,7 @@ def the_gradient(function):
 def the_right_q(function):
     """function(X): the affinities (11.6); the cell's own version has an error."""
     _, X, _ = _problem(3)
-    value, expected = np.asarray(function(X), float), student_affinities(X)
+    value, expected = numbers(function(X)), student_affinities(X)
     if value.shape != expected.shape:
         return f"One affinity for each ordered pair is wanted, {expected.shape}; yours has the shape {value.shape}."
     if close(value, expected):
@@ -76,8 +77,8 @@ def the_right_q(function):
 def where_the_terms_balance(function):
     """function(N, D): the temperature at which likelihood and energy have the same weight."""
     for N, D in ((100, 12), (1797, 64)):
-        value = float(function(N, D))
-        if not np.isclose(value, 1.0 / (N * D), rtol=1e-9):
+        value = number(function(N, D))
+        if not close(value, 1.0 / (N * D), 1e-9, 1e-8):
             side = "colder" if value < 1.0 / (N * D) else "hotter"
             return (
                 f"For N = {N} and D = {D} yours is {value:.3g}, {side} than it should be. How many terms of order "
@@ -94,9 +95,10 @@ def the_energy_of_lle(function):
     np.fill_diagonal(W, 0.0)
     W /= W.sum(axis=1, keepdims=True)
     R = np.eye(9) - W
-    value, gradient = function(X, W)
-    if not close(float(value), np.sum((R @ X) ** 2)):
-        return f"The energy of the test positions should be {np.sum((R @ X) ** 2):.4f}, yours is {float(value):.4f}."
+    value, gradient = two_parts(function(X, W))
+    value, gradient = number(value), numbers(gradient)
+    if not close(value, np.sum((R @ X) ** 2)):
+        return f"The energy of the test positions should be {np.sum((R @ X) ** 2):.4f}, yours is {value:.4f}."
     if close(gradient, 2 * R @ X):
         return "x_n is also a neighbour of others: the gradient needs (I - W)' in front as well."
     if not close(gradient, 2 * R.T @ R @ X):
@@ -110,7 +112,7 @@ def the_rank_energy(function):
     _, X, _ = _problem(6, q=3)
     for epsilon in (0.1, 2.0):
         expected = 2 * X @ np.linalg.inv(epsilon * np.eye(3) + X.T @ X)
-        value = np.asarray(function(X, epsilon), float)
+        value = numbers(function(X, epsilon))
         if close(value, expected):
             continue
         if value.shape != X.shape:
@@ -128,7 +130,7 @@ def the_largest_exaggeration(function):
         _, _, P = _problem(seed, N=15)
         N = len(P)
         mu, U = np.linalg.eigh(np.diag(P.sum(axis=1)) - P)
-        value, expected = float(function(P)), 1.0 / ((N - 1) * mu[1])
+        value, expected = number(function(P)), 1.0 / ((N - 1) * mu[1])
         if close(value, expected):
             x = 1e-6 * U[:, 1:2]
             below, above = (np.vdot(x, cost_and_gradient(x, a * value * P)[1]) for a in (0.9, 1.1))
@@ -154,6 +156,6 @@ def what_the_printed_energy_likes(answer):
     apart = X.copy()
     apart[0] += 50.0
     lowers = printed_cost_and_gradient(apart, P)[0] < printed_cost_and_gradient(X, P)[0]
-    if isinstance(answer, (bool, np.bool_)) and answer == lowers:
+    if truth(answer) is bool(lowers):
         return None
     return "Take all p on one pair and compute the printed cost with the pair near, and far."

@@ -5,7 +5,8 @@ from scipy.stats import multivariate_normal
 
 from ..linalg import double_centre, squared_distances
 from ..unify import gaussian_kl, minimal_divergence, output_scales, preimage_iterates, retained_sets
-from . import checker, close
+from . import checker
+from .answers import close, number, numbers, two_parts, whole_numbers
 
 
 def _covariance(rng, N):
@@ -20,9 +21,7 @@ def divergence_with_means(function):
     S, K, m, n = _covariance(rng, 4), _covariance(rng, 4), rng.standard_normal(4), rng.standard_normal(4)
     shift = 0.5 * (m - n) @ np.linalg.solve(K, m - n)
     expected = gaussian_kl(S, K) + shift
-    value = function(m, S, n, K)
-    if np.shape(value) != ():
-        return f"One number is wanted, your function returned the shape {np.shape(value)}."
+    value = number(function(m, S, n, K))
     if close(value, expected):
         return None
     if close(value, gaussian_kl(S, K)):
@@ -31,7 +30,7 @@ def divergence_with_means(function):
         return "The term of the means is twice too large: a log density carries a factor 1/2."
     if close(value, gaussian_kl(S, K) + 0.5 * (m - n) @ np.linalg.solve(S, m - n)):
         return "The distance of the means is measured with the covariance of the one who is surprised. Which is it?"
-    return f"For the test matrices it should be {expected:.4f}, yours is {float(value):.4f}."
+    return f"For the test matrices it should be {expected:.4f}, yours is {value:.4f}."
 
 
 @checker("unify.2")
@@ -39,13 +38,13 @@ def map_from_distances(function):
     """function(D, q): coordinates (N, q) whose distances are D."""
     Y = np.random.default_rng(1).standard_normal((9, 2)) * [3.0, 1.0]
     D = np.sqrt(squared_distances(Y))
-    X = np.asarray(function(D.copy(), 2), float)
+    X = numbers(function(D, 2))
     if X.shape != Y.shape:
         return f"Nine points in two dimensions are wanted, an array of shape (9, 2); yours has {X.shape}."
-    if np.allclose(np.sqrt(squared_distances(X)), D, atol=1e-6):
+    if close(np.sqrt(squared_distances(X)), D, 1e-5, 1e-6):
         return None
     lam, U = np.linalg.eigh(double_centre(-0.5 * D))
-    if np.allclose(squared_distances(X), squared_distances(U[:, -2:] * np.sqrt(np.abs(lam[-2:]))), atol=1e-6):
+    if close(squared_distances(X), squared_distances(U[:, -2:] * np.sqrt(np.abs(lam[-2:]))), 1e-5, 1e-6):
         return "It is the SQUARED distances that are centred: (3.20) has d^2."
     ratio = np.sqrt(squared_distances(X))[0, 1:] / D[0, 1:]
     if np.allclose(ratio, ratio[0]):
@@ -62,7 +61,7 @@ def retained_set(function):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         lam = rng.permutation(np.concatenate([np.exp(rng.normal(size=6)), [0.001, 0.004]]))
-        found = np.sort(np.asarray(function(lam.copy(), 2), int).ravel())
+        found = np.sort(whole_numbers(function(lam, 2)).ravel())
         order = np.argsort(-lam)
         if found.tolist() == np.sort(order[:2]).tolist():
             continue
@@ -85,9 +84,8 @@ def reversed_noise(function):
     """function(discarded): best noise and least value of the reversed divergence."""
     lam = np.array([9.0, 3.0, 1.5, 0.7, 0.2])
     expected = [1 / np.mean(1 / lam[2:]), minimal_divergence(lam, 2, reverse=True)]
-    value = np.asarray(function(lam[2:].copy()), float)
-    if value.shape != (2,):
-        return "Return two numbers: the noise, then the divergence."
+    both = two_parts(function(lam[2:]), "Return two numbers: the noise, then the divergence.")
+    value = [number(part) for part in both]
     if close(value, expected):
         return None
     if close(value[0], np.mean(lam[2:])):
@@ -101,7 +99,7 @@ def reversed_noise(function):
 def price_of_an_empty_direction(answer):
     """Nats that each bar on the floor adds to the divergence when the ridge is made ten times smaller."""
     exact = 0.5 * np.log(10.0)  # (3.14): half the logarithm, for every direction without variance
-    value = float(answer)
+    value = number(answer)
     if abs(value - exact) < 0.05 * exact:
         return None
     if abs(value - 2 * exact) < 0.1:
@@ -122,7 +120,7 @@ def preimage_step(function):
     path = preimage_iterates(Y, gamma, 0.7, y, max_iter=1)
     next(path)
     expected, _ = next(path)
-    value = np.asarray(function(Y, gamma, 0.7, y), float)
+    value = numbers(function(Y, gamma, 0.7, y))
     if value.shape != y.shape:
         return f"A point of shape {y.shape} is wanted, yours has {value.shape}."
     if close(value, expected):
@@ -141,9 +139,7 @@ def different_kernels(function):
     rng = np.random.default_rng(4)
     Y, Ks = rng.standard_normal((6, 3)), [_covariance(rng, 6) for _ in range(3)]
     expected = sum(multivariate_normal(cov=K).logpdf(y) for K, y in zip(Ks, Y.T, strict=True))
-    value = function(Y, Ks)
-    if np.shape(value) != ():
-        return f"One number is wanted, your function returned the shape {np.shape(value)}."
+    value = number(function(Y, Ks))
     if close(value, expected):
         return None
     if close(value - expected, 9 * np.log(2 * np.pi)):
@@ -151,7 +147,7 @@ def different_kernels(function):
     shared = sum(multivariate_normal(cov=Ks[0]).logpdf(y) for y in Y.T)
     if close(value, shared):
         return "You used the first covariance for all columns."
-    return f"It should be {expected:.4f}, yours is {float(value):.4f}."
+    return f"It should be {expected:.4f}, yours is {value:.4f}."
 
 
 @checker("unify.8")
@@ -159,7 +155,7 @@ def scales_of_columns(function):
     """function(Y, K): the best scale for each column."""
     rng = np.random.default_rng(5)
     Y, K = rng.standard_normal((6, 3)) * [1, 10, 0.1], _covariance(rng, 6)
-    expected, value = output_scales(Y, K), np.asarray(function(Y, K), float)
+    expected, value = output_scales(Y, K), numbers(function(Y, K))
     if value.shape != expected.shape:
         return f"One scale for each of the three columns is wanted; yours has the shape {value.shape}."
     if close(value, expected):

@@ -16,7 +16,8 @@ from ..wishart import (
     maximum_likelihood,
     start_positions,
 )
-from . import checker, close
+from . import checker
+from .answers import close, number, numbers, two_parts
 
 
 def _kernel(seed=0, N=9, r=7):
@@ -28,10 +29,9 @@ def _kernel(seed=0, N=9, r=7):
 
 def _pair(answer, shapes):
     """The two parts of an answer as arrays, or the hint that says what was expected."""
-    try:
-        first, second = (np.asarray(part, float) for part in answer)
-    except (TypeError, ValueError):
-        return None, None, "Return two things, separated by a comma."
+    first, second = (numbers(part) for part in two_parts(answer))
+    if shapes[1] == () and second.size == 1:
+        second = second.reshape(())
     if (first.shape, second.shape) != shapes:
         return None, None, f"The two parts should have the shapes {shapes}, yours have {(first.shape, second.shape)}."
     return first, second, None
@@ -68,7 +68,7 @@ def positions_from_distances(function):
     if hint:
         return hint
     G = ours @ ours.T
-    if close(noise, s2) and np.allclose(G, X @ X.T, atol=1e-8):
+    if close(noise, s2) and close(G, X @ X.T, 1e-5, 1e-8):
         return None
     if close(noise, s2 * 8 / 7):
         return "You averaged over N - 1 - q eigenvalues: the zero that centring makes counts too, (4.17)."
@@ -106,16 +106,14 @@ def noise_of_the_contrasts(function):
     K = _kernel(4)
     lam = np.linalg.eigvalsh(kernel_covariance(K))[::-1]
     right = lam[2:].sum() / (9 - 1 - 2)
-    value = function(K, 2)
-    if np.shape(value) != ():
-        return f"One number is wanted, your function returned the shape {np.shape(value)}."
+    value = number(function(K, 2))
     if close(value, right):
         return None
     if close(value, lam[2:].sum() / (9 - 2)):
         return "That is (4.17), with the zero of centring among its N - q eigenvalues. How many has Q'KQ / N?"
     if close(value, right * 9 / 8):
         return "Divide Q'KQ by N, as before: the scale of the model has not changed, only the space has."
-    return f"For the test kernel it should be {right:.4f}, yours is {float(value):.4f}."
+    return f"For the test kernel it should be {right:.4f}, yours is {value:.4f}."
 
 
 @lru_cache
@@ -131,20 +129,26 @@ def _iterations():
 @checker("wishart.5")
 def iterations_on_iris(answer):
     """EM iterations on iris from raw PCA scores, noise 1, until the Procrustes distance is below 1 %."""
-    answer, exact = float(answer), _iterations()
+    answer, exact = number(answer), _iterations()
     if 0.85 * exact <= answer <= 1.15 * exact:
         return None
     side = "more" if answer < exact else "fewer"
     return f"Look at the curve of the Procrustes distance where it crosses 0.01: {side} iterations."
 
 
+@lru_cache
+def _right_subspace():
+    """A kernel's S, and a basis of the subspace in which EM has ended, turned and stretched."""
+    S = kernel_covariance(_kernel(5))
+    *_, state = em_iterates(S, 40.0 * np.random.default_rng(6).standard_normal((9, 2)), 1e-3, max_iter=400)
+    return S, 7.0 * state.X @ np.array([[1.0, 3.0], [-2.0, 0.5]])
+
+
 @checker("wishart.6")
 def finish_em_at_once(function):
     """function(S, X): given any basis X of the right subspace, the positions and the noise of the maximum."""
-    S = kernel_covariance(_kernel(5))
+    S, turned = _right_subspace()
     X_hat, s2_hat = maximum_likelihood(S, 2)
-    *_, state = em_iterates(S, 40.0 * np.random.default_rng(6).standard_normal((9, 2)), 1e-3, max_iter=400)
-    turned = 7.0 * state.X @ np.array([[1.0, 3.0], [-2.0, 0.5]])
     ours, noise, hint = _pair(function(S, turned), ((9, 2), ()))
     if hint:
         return hint
@@ -153,7 +157,7 @@ def finish_em_at_once(function):
             f"The noise should be {s2_hat:.4f}, yours is {float(noise):.4f}: the trace of S less what the subspace "
             "explains, over N - q."
         )
-    if np.allclose(ours @ ours.T, X_hat @ X_hat.T, atol=1e-5):
+    if close(ours @ ours.T, X_hat @ X_hat.T, 1e-5, 1e-5):
         return None
     return "The noise is right. Now diagonalise the small matrix Q'SQ and shorten its axes as in (4.16)."
 
