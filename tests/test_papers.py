@@ -2,14 +2,17 @@
 
 import ast
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from gplvm_edu import papers
-from gplvm_edu.datasets import DataUnavailableError, simulate_oil_flow
+from gplvm_edu.datasets import DataCorruptError, DataUnavailableError, simulate_oil_flow
 from gplvm_edu.papers import __main__ as entry
 from gplvm_edu.papers import gtm_variants, ppca, tsne
 
@@ -141,3 +144,135 @@ def test_absent_data_are_named_and_nothing_is_written(capsys, monkeypatch, tmp_p
 def test_an_unknown_experiment_is_an_error_in_python_too():
     with pytest.raises(ValueError, match="There is no experiment 'nope'; there are datasets"):
         papers.run("nope")
+
+
+# ---------------------------------------------------------------------- what goes wrong on the way
+FAILURES = {
+    "absent data": (DataUnavailableError("no file"), 2, "ppca can't be run. no file"),
+    "damaged data": (DataCorruptError("bad file"), 2, "ppca can't be run. bad file"),
+    "a full disk": (OSError(28, "No space left on device"), 2, "ppca can't write its results"),
+    "Ctrl-C": (KeyboardInterrupt(), 130, "ppca was stopped. A file of its results that was there is as it was."),
+}
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("failure", list(FAILURES))
+@pytest.mark.parametrize("there", [True, False])
+def test_a_run_that_fails_destroys_nothing_and_leaves_nothing(failure, there, monkeypatch, tmp_path, capsys):
+    error, code, words = FAILURES[failure]
+    target = tmp_path / "ppca.json"
+    if there:
+        target.write_text("the results of yesterday")
+
+    def fail(name, progress):
+        assert len(list(tmp_path.glob(".ppca.json.*.part"))) == 1  # opened before anything is computed
+        raise error
+
+    monkeypatch.setattr(entry, "run", fail)
+    assert entry.main(["ppca", str(target)]) == code
+    assert words in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["ppca.json"] * there
+    assert not there or target.read_text() == "the results of yesterday"
+
+
+@pytest.mark.bad_input
+def test_a_mistake_in_an_experiment_is_not_hidden_and_destroys_nothing(monkeypatch, tmp_path):
+    (tmp_path / "ppca.json").write_text("the results of yesterday")
+    monkeypatch.setattr(entry, "run", lambda name, progress: {"not for a file": object()})
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        entry.main(["ppca", str(tmp_path / "ppca.json")])
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["the results of yesterday"]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("what", ["file", "folder", "folder of all", "file of all"])
+def test_a_file_that_can_not_be_written_is_named_before_anything_is_computed(what, monkeypatch, tmp_path, capsys):
+    locked = tmp_path / "tsne.json" if what.startswith("file") else tmp_path
+    (tmp_path / "tsne.json").write_text("kept")
+    allowed = os.access  # root may write everywhere, so the answer is changed
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != locked and allowed(path, mode))
+    monkeypatch.setattr(entry, "run", lambda name, progress: pytest.fail("computed in vain"))
+    command = ["all", str(tmp_path)] if what.endswith("all") else ["tsne", str(tmp_path / "tsne.json")]
+    assert entry.main(command) == 2
+    told = capsys.readouterr().err
+    assert "can't write its results" in told and f"{str(locked)!r}" in told and "Name another file" in told
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.bad_input
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_named_before_anything_is_computed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(entry, "run", lambda name, progress: pytest.fail("computed in vain"))
+    tmp_path.chmod(0o500)
+    try:
+        assert entry.main(["ppca", str(tmp_path / "ppca.json")]) == 2
+    finally:
+        tmp_path.chmod(0o700)
+    assert "Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.bad_input
+def test_a_folder_in_the_place_of_one_of_all_files_and_a_name_that_is_too_long_are_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(entry, "run", lambda name, progress: pytest.fail("computed in vain"))
+    (tmp_path / "wishart.json").mkdir()
+    with pytest.raises(SystemExit) as stopped:
+        entry.main(["all", str(tmp_path)])
+    assert stopped.value.code == 2 and "wishart.json is a folder" in capsys.readouterr().err
+    assert entry.main(["ppca", str(tmp_path / ("x" * 300))]) == 2
+    assert "can't write its results" in capsys.readouterr().err
+    with pytest.raises(IsADirectoryError):
+        papers.write(tmp_path / "wishart.json", {})
+    with pytest.raises(FileNotFoundError):
+        papers.write(tmp_path / "nowhere" / "wishart.json", {})
+
+
+def test_a_new_file_takes_the_place_of_the_old_one_with_its_mode_and_behind_its_link(simulated, tmp_path):
+    target, link = tmp_path / "kept" / "ppca.json", tmp_path / "link.json"
+    target.parent.mkdir()
+    target.write_text("old")
+    target.chmod(0o640)
+    try:
+        link.symlink_to(target)
+    except OSError:  # Windows asks for a privilege
+        link = target
+    assert entry.main(["ppca", str(link)]) == 0
+    assert json.loads(target.read_text()) == ppca.results() and os.path.samefile(link, target)
+    assert target.stat().st_mode & 0o777 == 0o640 or os.name == "nt"
+    assert [path.name for path in target.parent.iterdir()] == ["ppca.json"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no /dev/null here")
+def test_what_can_not_be_replaced_is_written_to_directly(simulated):
+    assert entry.main(["ppca", "/dev/null"]) == 0
+    assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.bad_input
+def test_a_mistyped_data_folder_is_told_without_a_traceback(tmp_path):
+    command = [sys.executable, "-m", "gplvm_edu.papers", "ppca", str(tmp_path / "ppca.json")]
+    environment = {**os.environ, "GPLVM_EDU_DATA": str(tmp_path / "nowhere")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 2 and "GPLVM_EDU_DATA names" in done.stderr
+    assert "Traceback" not in done.stderr and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.bad_input
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_is_answered_by_a_sentence_and_the_old_file_stays(tmp_path):
+    target = tmp_path / "gtm_variants.json"
+    target.write_text("the results of yesterday")
+    command = [sys.executable, "-m", "gplvm_edu.papers", "gtm_variants", str(target)]  # needs no file, and a while
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    try:
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob(".gtm*.part")) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        told = running.communicate(timeout=60)[1]
+    finally:
+        running.kill()
+    assert running.returncode == 130 and "gtm_variants was stopped" in told and "Traceback" not in told
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["the results of yesterday"]

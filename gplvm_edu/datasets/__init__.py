@@ -1,7 +1,7 @@
 """Data for the course: simulated without any file, or the papers' own through checked loaders (Appendix B).
 
 `oil_flow` and `pipe` simulate, `toys` and `cities` need no file, `binary` makes images binary and removes pixels;
-`digits` and `loaders` read what `fetch` finds; `dataset` is the type that all of them return.
+`digits` and `loaders` read what `fetch` finds and `contents` recognises; `dataset` is the type that all of them return.
 
 >>> from gplvm_edu.datasets import simulate_oil_flow
 >>> simulate_oil_flow(100, random_state=0).data.shape

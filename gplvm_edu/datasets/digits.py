@@ -6,6 +6,7 @@ import numpy as np
 from sklearn import datasets as sklearn_datasets
 
 from .. import checks
+from .contents import FILES, check_npy_headers, check_sha256, look_closer, read_bytes, read_npz, read_recognised
 from .dataset import Dataset
 from .fetch import (
     DataCorruptError,
@@ -19,6 +20,8 @@ from .fetch import (
 
 OPENML_USPS, OPENML_MNIST = 41082, 554
 DIGITS = tuple("0123456789")
+USPS_KEYS = ("train_images", "train_labels", "test_images", "test_labels")
+MNIST_KEYS = ("x_train", "y_train", "x_test", "y_test")
 # Sizes of the training and the test set, and how often each digit occurs in them.
 USPS_SIZES, MNIST_SIZES = (7291, 2007), (60_000, 10_000)
 USPS_COUNTS = ((1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644), (359, 264, 198, 166, 200, 160, 170, 147, 166, 177))
@@ -49,17 +52,17 @@ def load_usps(split=None) -> Dataset:
 
     Notes
     -----
-    File: usps/usps.npz in the folder GPLVM_EDU_DATA (arrays train_images, train_labels, test_images and
-    test_labels), checked by fingerprints. Else OpenML's copy by scikit-learn, which verifies its checksum;
-    if its grey levels are not the published ones, for example because they were rounded, but shape, range and
-    labels are right, it is used with a warning.
+    File: usps/usps.npz in the folder GPLVM_EDU_DATA (arrays train_images, train_labels, test_images and test_labels),
+    recognised by its hash or looked at more closely, and checked by fingerprints. Else OpenML's copy by scikit-learn,
+    which verifies its checksum; if its grey levels are not the published ones, for example because they were rounded,
+    but shape, range and labels are right, it is used with a warning.
     """
     checks.choice("split", split, (None, "train", "test"))
     paths = local_files("usps", ["usps.npz"])
     if paths:
         with reading(paths[0]):
-            keys = ("train_images", "train_labels", "test_images", "test_labels")
-            images, labels = read_npz(paths[0], keys)
+            content = read_bytes(paths[0], FILES["usps.npz"].limit)
+            images, labels = read_digits(content, "usps.npz", USPS_KEYS)
             check_digits(images, labels, USPS_SIZES, 256, USPS_COUNTS, 1.0)
             check_usps_fingerprints("labels", labels)
             check_usps_fingerprints("images", images)
@@ -76,24 +79,28 @@ def load_usps(split=None) -> Dataset:
     return join_digits([np.asarray(A, dtype=np.float64) for A in images], labels, split, (16, 16))
 
 
-def load_mnist(split=None) -> Dataset:
+def load_mnist(split=None, sha256=None) -> Dataset:
     """MNIST: 70 000 handwritten digits of 28 x 28 pixels, grey levels from 0 to 1 (float32, to spare memory).
 
     Parameters
     ----------
     split : None, "train" (60 000 digits) or "test" (10 000)
+    sha256 : str or None
+        Of the local file, where it is not the one that Keras distributes and you know that it is right.
 
     Notes
     -----
     A `Dataset` as from `load_usps`. File: mnist/mnist.npz in the folder GPLVM_EDU_DATA (arrays x_train, y_train, x_test
-    and y_test of uint8); else OpenML's copy by scikit-learn, which verifies its checksum. Shape, range and the size of
-    every class are checked.
+    and y_test of uint8), recognised by its hash; else OpenML's copy by scikit-learn, which verifies its checksum.
+    Shape, range and the size of every class are checked.
     """
     checks.choice("split", split, (None, "train", "test"))
+    check_sha256(sha256)
     paths = local_files("mnist", ["mnist.npz"])
     if paths:
         with reading(paths[0]):
-            images, labels = read_npz(paths[0], ("x_train", "y_train", "x_test", "y_test"))
+            content = read_recognised(paths[0], "mnist.npz", "load_mnist", sha256)
+            images, labels = read_digits(content, "mnist.npz", MNIST_KEYS)
             check_digits(images, labels, MNIST_SIZES, 784, MNIST_COUNTS, 255)
     else:
         images, labels = openml_digits("MNIST digits", "mnist", "mnist.npz", OPENML_MNIST, MNIST_SIZES[0])
@@ -102,14 +109,11 @@ def load_mnist(split=None) -> Dataset:
     return join_digits([A.astype(np.float32) / np.float32(255) for A in images], labels, split, (28, 28))
 
 
-def read_npz(path, keys):
+def read_digits(content, name, keys):
     """Images of the training and the test set, one row each, and their labels: four arrays of an npz file."""
-    with np.load(path, allow_pickle=False) as archive:
-        missing = [key for key in keys if key not in archive]
-        if missing:
-            there = ", ".join(archive) or "no array"
-            raise DataCorruptError(f"it holds {there}, but lacks {', '.join(missing)}")
-        train, train_labels, test, test_labels = (archive[key] for key in keys)
+    limit = FILES[name].unpacked
+    look_closer(content, name, lambda content: check_npy_headers(content, limit))
+    train, train_labels, test, test_labels = read_npz(content, keys, limit)
     return [A.reshape(len(A), -1) if A.ndim == 3 else A for A in (train, test)], [train_labels, test_labels]
 
 

@@ -2,19 +2,23 @@
 
 A loader looks in the folder named by the environment variable GPLVM_EDU_DATA, else asks scikit-learn or pooch
 for a cached download (pooch keeps it in the folder GPLVM_EDU_CACHE, if that is set), else raises
-`DataUnavailableError`, which says what to do. Whatever arrives is checked; what fails the check raises
-`DataCorruptError`, which names the file.
+`DataUnavailableError`, which says what to do. Downloads come over https, and not more than their limit. Whatever
+arrives is checked, its bytes by `contents` and its numbers here; what fails a check raises `DataCorruptError`, which
+names the file.
 """
 
 import hashlib
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urljoin
 
 import numpy as np
 
 DATA_VARIABLE = "GPLVM_EDU_DATA"
 CACHE_VARIABLE = "GPLVM_EDU_CACHE"
+SAFE = ("https://",)  # how an address begins that we ask
+TIMEOUT = 30  # seconds without an answer
 TABLE = 'Appendix B, "Where each data set comes from", has the table of all data sets.'
 
 
@@ -26,13 +30,17 @@ class DataCorruptError(ValueError):
     """A file is truncated, damaged or something else; the message names it and says what was wrong."""
 
 
+class UnknownFileError(DataCorruptError):
+    """A file was not parsed, for nobody vouches for its hash; the message says how to accept it on purpose."""
+
+
 # ------------------------------------------------------------------------------------------ finding
 def data_folder() -> Path | None:
     """The folder named by GPLVM_EDU_DATA, None when that is not set; an error when it is no folder."""
     named = os.environ.get(DATA_VARIABLE)
     if not named:
         return None
-    if not Path(named).is_dir():
+    if not os.path.isdir(named):
         raise DataUnavailableError(
             f"The environment variable {DATA_VARIABLE} names {named!r}, which is not a folder. Set it to the "
             f"folder that holds oil_flow/, usps/ and so on, or unset it. {TABLE}"
@@ -47,7 +55,10 @@ def local_files(subfolder, names):
     """
     folder = data_folder()
     paths = [] if folder is None else [folder / subfolder / name for name in names]
-    present = [path for path in paths if path.is_file()]
+    present = [path for path in paths if os.path.lexists(path)]
+    for path in present:
+        if not os.path.isfile(path):
+            raise DataUnavailableError(f"{path} is not a plain file. Put the file itself into its place. {TABLE}")
     if present and len(present) < len(paths):
         there = ", ".join(path.name for path in present)
         missing = ", ".join(path.name for path in paths if path not in present)
@@ -58,31 +69,77 @@ def local_files(subfolder, names):
     return present or None
 
 
-def download(name, base_url) -> Path:
-    """Path of a file fetched by pooch into its cache, or taken from there.
+def download(name, base_url, limit) -> tuple[Path, str]:
+    """Path of a file in pooch's cache, and "download" if it was fetched just now, "cache" if it was there.
 
-    Raises OSError when the server can't be reached, ImportError when pooch is not installed.
+    Raises OSError when the server can't be reached, sends too much or leads away from https; ImportError when pooch
+    is not installed.
     """
     import pooch
 
-    cache = os.environ.get(CACHE_VARIABLE) or pooch.os_cache("gplvm_edu")
+    cache = Path(os.environ.get(CACHE_VARIABLE) or pooch.os_cache("gplvm_edu"))
+    origin = "cache" if (cache / name).exists() else "download"
+    if origin == "download":
+        check_address(base_url)
     registry = pooch.create(path=cache, base_url=base_url.rstrip("/") + "/", registry={name: None})
-    return Path(registry.fetch(name))
+    return Path(registry.fetch(name, downloader=bounded_downloader(limit))), origin
 
 
-def find_or_download(title, subfolder, names, archive, base_url):
+def bounded_downloader(limit):
+    """What pooch calls to fetch a file: it stops where more than `limit` bytes come, and follows https only."""
+
+    def fetch(url, output_file, _pooch):
+        import requests
+
+        headers, hooks = {"Accept-Encoding": "identity"}, {"response": check_redirection}
+        with (
+            requests.get(url, stream=True, timeout=TIMEOUT, headers=headers, hooks=hooks) as response,
+            open(output_file, "wb") as file,
+        ):
+            response.raise_for_status()
+            for chunk in response.iter_content(2**14):
+                if file.tell() + len(chunk) > limit:
+                    raise OSError(f"it sends more than {limit:,} bytes, so it is not the file that we want")
+                file.write(chunk)
+
+    return fetch
+
+
+def check_address(url):
+    """Raise OSError unless the address is one of https, where nobody on the way can change what comes.
+
+    Examples
+    --------
+    >>> check_address("http://example.org/data")
+    Traceback (most recent call last):
+    ...
+    OSError: http://example.org/data is not an https address, and what comes otherwise can be changed on its way
+    """
+    if not str(url).lower().startswith(SAFE):
+        raise OSError(f"{url} is not an https address, and what comes otherwise can be changed on its way")
+
+
+def check_redirection(response, **_options):
+    """Look where a server sends us, before we go there."""
+    if response.is_redirect:
+        check_address(urljoin(response.url, response.headers["location"]))
+
+
+def find_or_download(title, subfolder, names, archive, base_url, limit):
     """Local paths of the named files, else the path of the downloaded archive; returns (paths, origin)."""
     paths = local_files(subfolder, names)
     if paths:
         return paths, "file"
-    advice = f"download {base_url.rstrip('/')}/{archive} by hand"
+    address = f"{str(base_url).rstrip('/')}/{archive}"
+    advice = f"download {address} by hand"
     try:
-        return [download(archive, base_url)], "download"
+        path, origin = download(archive, base_url, limit)
+        return [path], origin
     except ImportError as error:
         reason = 'downloads need the package pooch: pip install "gplvm_edu[data]"'
         raise unavailable(title, subfolder, names, reason, advice) from error
     except OSError as error:
-        reason = f"the download of {base_url.rstrip('/')}/{archive} failed ({type(error).__name__}: {error})"
+        reason = f"the download of {address} failed ({type(error).__name__}: {error})"
         raise unavailable(title, subfolder, names, reason, advice) from error
 
 
@@ -177,19 +234,29 @@ ADVICE = {
     f"folder named by {DATA_VARIABLE}.",
     "scikit-learn": "Empty scikit-learn's cache (sklearn.datasets.clear_data_home()) and call again.",
 }
+ADVICE["cache"] = ADVICE["download"]
 
 
 @contextmanager
 def reading(path, origin="file"):
     """Turn what goes wrong while a file is parsed and checked into a DataCorruptError that names the file.
 
-    A download that fails is removed from the cache, so that the next call fetches it again.
+    A download that fails is removed from the cache, so that the next call fetches it again; one that is there already,
+    and that nobody vouches for this time, stays.
     """
     try:
         yield
+    except DataUnavailableError:
+        raise
+    except UnknownFileError as error:
+        why, how = error.args
+        if origin == "download":
+            Path(path).unlink(missing_ok=True)
+        advice = ADVICE["file" if origin == "cache" else origin]
+        raise UnknownFileError(f"{path} was not parsed: {why}. {advice} {how} {TABLE}") from error
     except Exception as error:  # a parser may raise any error on damaged bytes
         problem = str(error) if isinstance(error, DataCorruptError) else f"{type(error).__name__}: {error}"
-        if origin == "download":
+        if origin in ("download", "cache"):
             Path(path).unlink(missing_ok=True)
         raise DataCorruptError(
             f"{path} is damaged or not what it should be: {problem.rstrip('.')}. {ADVICE[origin]} {TABLE}"

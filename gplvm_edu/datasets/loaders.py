@@ -4,16 +4,21 @@ Each loader returns a `Dataset`. Appendix B, "Where each data set comes from", h
 addresses; `digits` has USPS and MNIST.
 """
 
-import io
-import tarfile
-from inspect import signature
-from pathlib import Path
-
 import numpy as np
-from scipy import io as scipy_io
 from sklearn import datasets as sklearn_datasets
 
 from .. import checks
+from .contents import (
+    FILES,
+    archive_members,
+    check_plain_numbers,
+    check_sha256,
+    look_closer,
+    read_bytes,
+    read_mat,
+    read_recognised,
+    read_table,
+)
 from .dataset import Dataset
 from .fetch import (
     DataCorruptError,
@@ -26,10 +31,8 @@ from .fetch import (
 )
 from .pipe import BEAM_NAMES, CONFIGURATIONS, PHASES
 
-OIL_FLOW_URL = "http://staffwww.dcs.shef.ac.uk/people/N.Lawrence/resources"
+OIL_FLOW_URL = "https://staffwww.dcs.shef.ac.uk/people/N.Lawrence/resources"
 ROWEIS_URL = "https://cs.nyu.edu/~roweis/data"
-# Sparse variables as arrays, not as matrices, where scipy lets us choose (an old one does not).
-SPARSE = {"spmatrix": False} if "spmatrix" in signature(scipy_io.loadmat).parameters else {}
 # Columns and range of each file, and `fetch.fingerprint` of the parsed array: number of decimals, SHA-256.
 OIL_FLOW_FILES = {"DataTrn.txt": (12, -0.5, 2.5), "DataTrnFrctns.txt": (2, 0.0, 1.0), "DataTrnLbls.txt": (3, 0.0, 1.0)}
 FINGERPRINTS = {
@@ -47,7 +50,7 @@ def load_oil_flow(subset=None, base_url=OIL_FLOW_URL) -> Dataset:
     subset : None or 100
         100 gives the points of the small experiments (see `oil_100_rows`).
     base_url : str
-        Address of the folder that holds 3PhData.tar.gz.
+        Address, by https, of the folder that holds 3PhData.tar.gz.
 
     Returns
     -------
@@ -56,34 +59,38 @@ def load_oil_flow(subset=None, base_url=OIL_FLOW_URL) -> Dataset:
 
     Notes
     -----
-    Files: oil_flow/DataTrn.txt, DataTrnFrctns.txt and DataTrnLbls.txt in the folder GPLVM_EDU_DATA. Each
-    parsed array is checked by its fingerprint.
+    Files: oil_flow/DataTrn.txt, DataTrnFrctns.txt and DataTrnLbls.txt in the folder GPLVM_EDU_DATA. Each is recognised
+    by its hash or looked at more closely, and each parsed array is checked by its fingerprint.
     """
     checks.choice("subset", subset, (None, 100))
-    paths, origin = find_or_download("oil flow data", "oil_flow", OIL_FLOW_FILES, "3PhData.tar.gz", base_url)
-    arrays = []
-    for k, (name, (n_columns, low, high)) in enumerate(OIL_FLOW_FILES.items()):
-        path = paths[0] if origin == "download" else paths[k]
-        with reading(path, origin):
-            raw = archive_member(path, name) if origin == "download" else path.read_bytes()
-            table = np.loadtxt(io.StringIO(raw.decode("ascii")), ndmin=2)
-            check_array(name, table, (1000, n_columns), low, high)
-            check_fingerprint(name, table, *FINGERPRINTS[name])
-        arrays.append(table)
-    data, fractions, one_hot = arrays
+    archive = "3PhData.tar.gz"
+    limit, unpacked, _ = FILES[archive]
+    paths, origin = find_or_download("oil flow data", "oil_flow", OIL_FLOW_FILES, archive, base_url, limit)
+    if origin == "file":
+        data, fractions, one_hot = (local_oil_table(path) for path in paths)
+    else:
+        with reading(paths[0], origin):
+            members = archive_members(read_bytes(paths[0], limit), list(OIL_FLOW_FILES), unpacked)
+            data, fractions, one_hot = (oil_table(name, content) for name, content in members.items())
     rows = np.arange(1000) if subset is None else oil_100_rows()
     extra = {"fractions": fractions[rows], "phases": PHASES, "beams": BEAM_NAMES, "rows": rows}
     return Dataset(data[rows], one_hot.argmax(axis=1)[rows], CONFIGURATIONS, extra)
 
 
-def archive_member(path, name):
-    """Bytes of the file with this name in a tar archive, in whatever folder; nothing is unpacked to disk."""
-    with tarfile.open(path) as archive:
-        members = {Path(member.name).name: member for member in archive.getmembers() if member.isfile()}
-        if name not in members:
-            there = ", ".join(sorted(members)) or "nothing"
-            raise DataCorruptError(f"the archive holds {there}, but lacks {name}")
-        return archive.extractfile(members[name]).read()  # type: ignore[union-attr]  # `members` holds files only
+def local_oil_table(path):
+    """One of the three tables of the oil flow data from its own file."""
+    with reading(path):
+        return oil_table(path.name, read_bytes(path, FILES[path.name].limit))
+
+
+def oil_table(name, content):
+    """One of the three tables from the bytes of its text."""
+    n_columns, low, high = OIL_FLOW_FILES[name]
+    look_closer(content, name, check_plain_numbers)
+    table = read_table(content)
+    check_array(name, table, (1000, n_columns), low, high)
+    check_fingerprint(name, table, *FINGERPRINTS[name])
+    return table
 
 
 def oil_100_rows() -> np.ndarray:
@@ -101,8 +108,13 @@ def oil_100_rows() -> np.ndarray:
     return np.random.RandomState(10_000).permutation(1000)[:100]
 
 
-def load_olivetti() -> Dataset:
+def load_olivetti(sha256=None) -> Dataset:
     """Olivetti faces: ten pictures of each of 40 people, 64 x 64 pixels, grey levels from 0 to 1.
+
+    Parameters
+    ----------
+    sha256 : str or None
+        Of the local file, where it is not the one that scikit-learn downloads and you know that it is right.
 
     Returns
     -------
@@ -111,14 +123,16 @@ def load_olivetti() -> Dataset:
 
     Notes
     -----
-    File: olivetti/olivettifaces.mat in the folder GPLVM_EDU_DATA (array faces, 4096 x 400); else by
-    scikit-learn, which verifies the checksum. Shape and range are checked. Van der Maaten used the larger
+    File: olivetti/olivettifaces.mat in the folder GPLVM_EDU_DATA (array faces, 4096 x 400), recognised by its hash;
+    else by scikit-learn, which verifies the checksum. Shape and range are checked. Van der Maaten used the larger
     originals (92 x 112).
     """
+    check_sha256(sha256)
     paths = local_files("olivetti", ["olivettifaces.mat"])
     if paths:
         with reading(paths[0]):
-            faces = read_mat(paths[0], "faces")["faces"]
+            content = read_recognised(paths[0], "olivettifaces.mat", "load_olivetti", sha256)
+            faces = read_mat(content, ["faces"], FILES["olivettifaces.mat"].unpacked)["faces"]
             check_array("faces", faces, (4096, 400), 0, 255)
         grey = faces.T.reshape(400, 64, 64).transpose(0, 2, 1).reshape(400, 4096).astype(np.float64)
         data = (grey - grey.min()) / (grey.max() - grey.min())
@@ -133,13 +147,15 @@ def load_olivetti() -> Dataset:
     return Dataset(data, target, tuple(f"person {k}" for k in range(40)), {"image_shape": (64, 64)})
 
 
-def load_newsgroups(base_url=ROWEIS_URL) -> Dataset:
+def load_newsgroups(base_url=ROWEIS_URL, sha256=None) -> Dataset:
     """20 newsgroups, as 100 binary words in 16 242 postings of four groups (Roweis's 20news_w100).
 
     Parameters
     ----------
     base_url : str
-        Address of the folder that holds 20news_w100.mat.
+        Address, by https, of the folder that holds 20news_w100.mat.
+    sha256 : str or None
+        Of the file that you know to be right. None is known to us, so the first call refuses and prints it.
 
     Returns
     -------
@@ -148,13 +164,18 @@ def load_newsgroups(base_url=ROWEIS_URL) -> Dataset:
 
     Notes
     -----
-    File: newsgroups/20news_w100.mat in the folder GPLVM_EDU_DATA. Shape, values and classes are checked.
+    File: newsgroups/20news_w100.mat in the folder GPLVM_EDU_DATA. Hash, shape, values and classes are checked.
     """
+    check_sha256(sha256)
     name = "20news_w100.mat"
-    paths, origin = find_or_download("20 newsgroups data", "newsgroups", [name], name, base_url)
+    limit, unpacked, _ = FILES[name]
+    paths, origin = find_or_download("20 newsgroups data", "newsgroups", [name], name, base_url, limit)
     with reading(paths[0], origin):
-        content = read_mat(paths[0], "documents", "newsgroups", "wordlist", "groupnames")
+        raw = read_recognised(paths[0], name, "load_newsgroups", sha256)
+        content = read_mat(raw, ["documents", "newsgroups", "wordlist", "groupnames"], unpacked)
         documents, groups = content["documents"], np.atleast_1d(content["newsgroups"])
+        if np.shape(documents) != (100, 16242):  # before a sparse array takes its full size
+            raise DataCorruptError(f"documents has shape {np.shape(documents)}, expected (100, 16242)")
         documents = np.asarray(documents.toarray() if hasattr(documents, "toarray") else documents)
         check_array("documents", documents, (100, 16242), 0, 1)
         check_array("newsgroups", groups, (16242,), 1, 4)
@@ -166,13 +187,15 @@ def load_newsgroups(base_url=ROWEIS_URL) -> Dataset:
     return Dataset(documents.T.astype(np.float64), groups.astype(np.int64) - 1, names, {"words": words})
 
 
-def load_frey_faces(base_url=ROWEIS_URL) -> Dataset:
+def load_frey_faces(base_url=ROWEIS_URL, sha256=None) -> Dataset:
     """Frey faces: 1965 frames of one filmed face in order of time, 28 x 20 pixels, grey levels from 0 to 255.
 
     Parameters
     ----------
     base_url : str
-        Address of the folder that holds frey_rawface.mat.
+        Address, by https, of the folder that holds frey_rawface.mat.
+    sha256 : str or None
+        Of the file, where it is not the one that we know of and you know that it is right.
 
     Returns
     -------
@@ -181,22 +204,14 @@ def load_frey_faces(base_url=ROWEIS_URL) -> Dataset:
 
     Notes
     -----
-    File: frey_faces/frey_rawface.mat in the folder GPLVM_EDU_DATA (array ff, 560 x 1965). Shape and range are
+    File: frey_faces/frey_rawface.mat in the folder GPLVM_EDU_DATA (array ff, 560 x 1965). Hash, shape and range are
     checked.
     """
+    check_sha256(sha256)
     name = "frey_rawface.mat"
-    paths, origin = find_or_download("Frey faces", "frey_faces", [name], name, base_url)
+    limit, unpacked, _ = FILES[name]
+    paths, origin = find_or_download("Frey faces", "frey_faces", [name], name, base_url, limit)
     with reading(paths[0], origin):
-        faces = read_mat(paths[0], "ff")["ff"]
+        faces = read_mat(read_recognised(paths[0], name, "load_frey_faces", sha256), ["ff"], unpacked)["ff"]
         check_array("ff", faces, (560, 1965), 0, 255)
     return Dataset(faces.T.astype(np.float64), None, (), {"image_shape": (28, 20)})
-
-
-def read_mat(path, *names):
-    """The named variables of a MATLAB file, and the others in it."""
-    content = scipy_io.loadmat(path, squeeze_me=True, **SPARSE)
-    missing = [name for name in names if name not in content]
-    if missing:
-        there = ", ".join(name for name in content if not name.startswith("__")) or "no variable"
-        raise DataCorruptError(f"it holds {there}, but lacks {', '.join(missing)}")
-    return content

@@ -1,6 +1,8 @@
 """Run the experiments: ``python -m gplvm_edu.papers --list | NAME [FILE] | all [FOLDER]``.
 
-Without a file the results are printed; without a folder they go to book/results.
+Without a file the results are printed; without a folder they go to book/results. A file that is there already is
+replaced when the new results are complete, and not before. The exit code is 0, 2 if the command, its file or the data
+are not right, and 130 after Ctrl-C.
 """
 
 import argparse
@@ -8,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..datasets import DataCorruptError, DataUnavailableError
-from . import as_json, names, run, write
+from . import as_json, check_target, names, replacing, run
 
 try:
     from tqdm import tqdm
@@ -53,25 +55,41 @@ def read_arguments(arguments=None):
     folder = given.path or FOLDER if given.name == "all" else Path(given.path or "here").parent
     if not folder.is_dir():
         parser.error(f"there is no folder {folder}: run this from the top of the project, or name another.")
-    if given.name == "all":
-        return {name: folder / f"{name}.json" for name in names()}
-    if given.path is not None and given.path.is_dir():
-        parser.error(f"{given.path} is a folder; name the file for the results of {given.name}.")
-    return {given.name: given.path}
+    targets = {name: folder / f"{name}.json" for name in names()} if given.name == "all" else {given.name: given.path}
+    for name, path in targets.items():
+        if path is not None and path.is_dir():
+            parser.error(f"{path} is a folder; name the file for the results of {name}.")
+    return targets
+
+
+def run_into(name, path):
+    """Run one experiment, and print its results, or write them to a file that is opened before it begins."""
+    if path is None:
+        print(as_json(run(name, show_progress(name))), end="")
+        return
+    with replacing(path) as file:
+        file.write(as_json(run(name, show_progress(name))))
+    print(f"wrote {path}")
 
 
 def main(arguments=None):
     """Do what the command line asks for; returns the exit code."""
-    for name, path in read_arguments(arguments).items():
-        try:
-            report = run(name, show_progress(name))
-        except (DataUnavailableError, DataCorruptError) as error:
-            print(f"\n{name} can't be run. {error}", file=sys.stderr)
-            return 2
-        if path is None:
-            print(as_json(report), end="")
-        else:
-            print(f"wrote {write(path, report)}")
+    name = "The command"
+    try:
+        targets = read_arguments(arguments)
+        for path in filter(None, targets.values()):  # all files, before the first experiment
+            check_target(path)
+        for name, path in targets.items():
+            run_into(name, path)
+    except (DataUnavailableError, DataCorruptError) as error:
+        print(f"\n{name} can't be run. {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"\n{name} can't write its results ({error}). Name another file.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\n{name} was stopped. A file of its results that was there is as it was.", file=sys.stderr)
+        return 130
     return 0
 
 
