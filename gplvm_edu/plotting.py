@@ -2,9 +2,15 @@
 
 Needs the ``plot`` extra (matplotlib). Every function draws into axes that the caller owns and returns them;
 none of them calls pyplot, so notebooks, scripts and widgets can all use them.
+
+Names of classes come from data, and data come from anywhere: `readable` makes any value a line of text that a file, a
+page and a picture can hold, `class_names` makes a legend of them, and `plain_text` writes it for matplotlib.
 """
 
+import re
+
 import matplotlib
+import matplotlib.mathtext
 import matplotlib.patches
 import numpy as np
 from matplotlib.figure import Figure
@@ -31,6 +37,13 @@ STYLE = {
     "lines.linewidth": 1.8,
     "lines.markersize": 5,
 }
+
+
+LONGEST_NAME, LONGEST_TEXT = 60, 300  # characters that a picture shows of a name, and of any other text
+NO_NAME = "(no name)"
+BREAKS = re.compile("\r\n|[\t-\r\x85\u2028\u2029]")  # tab, and all that ends a line
+# Controls, what turns the direction of the text around it, halves of pairs, and what is no character at all.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 in_style = matplotlib.rc_context(STYLE)  # decorator: what the function draws has the course's style
@@ -61,9 +74,97 @@ def new_figure(n_rows=1, n_columns=1, size=(7.0, 3.2), margins=None, **subplots)
     return figure, axes
 
 
+# ---------------------------------------------------------------------- words from outside
+def readable(value) -> str:
+    r"""Any value as one line of text that every file, page and picture can hold.
+
+    What ends a line becomes a space. What can't be stored or seen, or would act on the text around it, becomes the
+    replacement character.
+
+    Examples
+    --------
+    >>> readable("two\nlines"), readable(b"oil"), readable(None), readable("half \ud800")
+    ('two lines', 'oil', 'None', 'half �')
+    """
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return UNSEEN.sub("\N{REPLACEMENT CHARACTER}", BREAKS.sub(" ", text))
+
+
+def brief(value, longest=LONGEST_NAME) -> str:
+    """A readable text of at most so many characters; an ellipsis stands for the rest.
+
+    Examples
+    --------
+    >>> brief("annular", 5)
+    'annu…'
+    """
+    text = readable(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def class_names(names) -> list[str]:
+    """Names of classes as a legend shows them: none too long, none empty, no two the same.
+
+    Examples
+    --------
+    >>> class_names(["a", "", 3.5, "a"])
+    ['a', '(no name)', '3.5', 'a (2)']
+    """
+    shown: dict[str, None] = {}
+    for name in names:
+        text = brief(name) if readable(name).strip() else NO_NAME
+        first, number = text, 1
+        while text in shown:
+            number += 1
+            text = f"{brief(first, LONGEST_NAME - len(f' ({number})'))} ({number})"
+        shown[text] = None
+    return list(shown)
+
+
+def classes_of(labels):
+    """The different labels in order, and for each row which of them it has; labels may be of any kind, or of several.
+
+    Examples
+    --------
+    >>> values, which = classes_of(["b", None, "b", 2])
+    >>> values, which.tolist()
+    ([2, None, 'b'], [2, 1, 2, 0])
+    """
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        values, which = np.unique(labels, return_inverse=True)
+        return list(values), which.ravel()
+    labels = list(labels)
+    keys = [_order(label) for label in labels]
+    first = dict(zip(reversed(keys), reversed(labels), strict=True))
+    places = {key: k for k, key in enumerate(sorted(first))}
+    return [first[key] for key in places], np.array([places[key] for key in keys], int)
+
+
+def _order(label):
+    """Numbers come first, in their order; then all else, by kind and text: 1 and "1" are two labels."""
+    if isinstance(label, int | float | np.number | np.bool_) and label == label and np.isreal(label):
+        return 0, label, "", ""
+    kind = "str" if isinstance(label, str) else type(label).__name__
+    return 1, 0.0, kind, label if kind == "str" else readable(label)
+
+
+def plain_text(value, longest=LONGEST_TEXT) -> str:
+    r"""A text that matplotlib shows as it is: no mathematics, and in a legend although it begins with a `_`.
+
+    Examples
+    --------
+    >>> plain_text(r"$\frac$")
+    '\\$\\frac\\$'
+    """
+    text = brief(value, longest).replace("$", r"\$")
+    return "\N{ZERO WIDTH SPACE}" + text if text.startswith("_") else text
+
+
+# ---------------------------------------------------------------------- drawing
 def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend=True):
     """Scatter the first two latent dimensions (or one against its index), one marker per class.
 
+    `target` is a label for each row, of any kind; with `names` it is an index into them. Names are shown as they are.
     `legend` is True (inside, where it fits best), False, or "outside" (to the right of the axes).
 
     Examples
@@ -73,10 +174,11 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
     2
     """
     X = np.asarray(X)
-    target = np.zeros(len(X), int) if target is None else np.asarray(target)
+    values, which = classes_of(np.zeros(len(X), int) if target is None else target)
+    shown = class_names(values if names is None else [names[int(value)] for value in values])
     horizontal, vertical = (X[:, 0], X[:, 1]) if X.shape[1] > 1 else (np.arange(len(X)), X[:, 0])
-    for k, label in enumerate(np.unique(target)):
-        chosen = target == label
+    for k, name in enumerate(shown):
+        chosen = which == k
         axes.scatter(
             horizontal[chosen],
             vertical[chosen],
@@ -85,11 +187,11 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
             linewidths=0,
             color=PALETTE[k % len(PALETTE)],
             marker=MARKERS[k % len(MARKERS)],
-            label=str(label if names is None else names[int(label)]),
+            label=plain_text(name),
         )
     names_of_axes = ("latent dimension 1", "latent dimension 2") if X.shape[1] > 1 else ("point", "latent dimension 1")
     axes.set(xlabel=names_of_axes[0], ylabel=names_of_axes[1])
-    if legend and len(np.unique(target)) > 1:
+    if legend and len(values) > 1:
         place = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if legend == "outside" else dict(loc="best")
         axes.legend(fontsize="small", handletextpad=0.2, borderpad=0.2, **place)
     return axes
@@ -102,7 +204,7 @@ def draw_graph(axes, nodes, edges, title=""):
     ----------
     axes : matplotlib Axes
     nodes : dict
-        {name: (x, y, "optimised" | "integrated" | "observed")}.
+        {name: (x, y, "optimised" | "integrated" | "observed")}; a name is set as mathematics where it can be.
     edges : sequence of (parent, child)
     title : str
 
@@ -117,7 +219,7 @@ def draw_graph(axes, nodes, edges, title=""):
     for name, (x, y, treatment) in nodes.items():
         face, text = fills[treatment]
         axes.add_patch(matplotlib.patches.Circle((x, y), 0.3, facecolor=face, edgecolor="black", zorder=2))
-        axes.text(x, y - 0.01, f"${name}$", color=text, ha="center", va="center", fontsize=13, zorder=3)
+        axes.text(x, y - 0.01, _symbol(name), color=text, ha="center", va="center", fontsize=13, zorder=3)
     for parent, child in edges:
         axes.add_patch(
             matplotlib.patches.FancyArrowPatch(
@@ -140,3 +242,13 @@ def draw_graph(axes, nodes, edges, title=""):
     )
     axes.set_axis_off()
     return axes
+
+
+def _symbol(name):
+    """A name as mathematics; as it stands where that can't be set."""
+    symbol = f"${brief(name)}$"
+    try:
+        matplotlib.mathtext.MathTextParser("path").parse(symbol)
+    except ValueError:
+        return plain_text(name, LONGEST_NAME)
+    return symbol

@@ -5,6 +5,7 @@ import numpy as np
 from gplvm_edu.maps import grid_points
 
 from .scene import HIDDEN, Axis, Band, Image, Lines, Panel, Points
+from .words import class_names
 
 
 def picture_limit(X):
@@ -16,7 +17,7 @@ def picture_limit(X):
 
 def nearest_name(target, names, row):
     """', annular' for a row with a class, '' for one without."""
-    return "" if target is None or names is None else f", {names[int(target[row])]}"
+    return "" if target is None or names is None else f", {class_names(names)[int(target[row])]}"
 
 
 def how_sure(share):

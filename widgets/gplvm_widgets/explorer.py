@@ -7,7 +7,6 @@ states; questions to commit to; Show the code; errors as sentences; and the stri
 """
 
 import asyncio
-import html
 import os
 import signal
 import threading
@@ -24,6 +23,7 @@ from gplvm_edu.threads import one_thread
 from .scene import SceneOf, SceneView
 from .scene.page import strip_html
 from .turns import TURN, begin, cancel, in_turn, loop_for, loop_here
+from .words import as_html, readable
 
 FRAME_SECONDS = 0.045  # while Run is going, a state stays this long at least
 SHOWN_STATES = 40  # of a run whose steps are quick; the first twenty are shown whatever happens
@@ -242,7 +242,7 @@ class Explorer(W.VBox):
             control.disabled, control.tooltip = name in unused, unused.get(name)
             control.layout.display = "none" if unused.get(name) == "" else None
         reasons = {self.words_of(name): why for name, why in unused.items()} | {"Run": self.why_no_run(self.settings)}
-        words = "; ".join(f"<b>{html.escape(name)}</b>: {html.escape(why)}" for name, why in reasons.items() if why)
+        words = "; ".join(f"<b>{as_html(name)}</b>: {as_html(why)}" for name, why in reasons.items() if why)
         self.why_box.value = f"Not in use now. {words}." if words else ""
         self._set_buttons()
 
@@ -483,7 +483,7 @@ class Explorer(W.VBox):
         self._asked, self._revealed = self.questions[number - 1], False
         self.set(**self.asked.before)
         self._before = self._scene
-        self.question_box.value = f"<b>{number}.</b> {html.escape(self.asked.text)}"
+        self.question_box.value = f"<b>{number}.</b> {as_html(self.asked.text)}"
         with self.quietly():
             self.choices.options, self.choices.value = list(self.asked.choices), None
         self.choices.disabled, self.reveal_button.disabled = False, True
@@ -512,8 +512,8 @@ class Explorer(W.VBox):
         self.view.show(before)
         self.view.show(self._scene, glide=GLIDE)
         right = chosen == question.choices[question.right]
-        verdict = "Right." if right else f"Not “{html.escape(chosen)}”."
-        self.question_box.value += f"<br><b>{verdict}</b> {html.escape(question.answer)}"
+        verdict = "Right." if right else f"Not “{as_html(chosen)}”."
+        self.question_box.value += f"<br><b>{verdict}</b> {as_html(question.answer)}"
         self.choices.disabled, self.choices.layout.display, self.reveal_button.layout.display = True, "none", "none"
         if question.run:
             self._start()
@@ -595,7 +595,7 @@ class Explorer(W.VBox):
         groups = [self.group_box(group) for group in ("data", *STRIP, "more") if self._has(group)]
         right = [*groups, self.why_box, self.code_button]
         columns = [W.VBox(left).add_class("gplvm-left"), W.VBox(right).add_class("gplvm-right")]
-        return [W.HTML(f"<b>{self.title}</b>"), W.HBox(columns).add_class("gplvm-body")]
+        return [W.HTML(f"<b>{as_html(self.title)}</b>"), W.HBox(columns).add_class("gplvm-body")]
 
     def _has(self, group):
         return group in STRIP or self._groups.get(group) or self.extra(group)
@@ -606,7 +606,7 @@ class Explorer(W.VBox):
         head = []
         if group in STRIP:
             head = [W.HTML(f"<b>{group}</b>: {STRIP[group]}")]
-            inside = inside or [W.HTML(self.strip_notes.get(group, "has no meaning here"))]
+            inside = inside or [W.HTML(as_html(self.strip_notes.get(group, "has no meaning here")))]
         return W.VBox([*head, *inside]).add_class("gplvm-group").add_class(f"gplvm-group-{group}")
 
     # --- its life --------------------------------------------------------------------------------------------
@@ -676,7 +676,7 @@ class Explorer(W.VBox):
         bundle = super()._repr_mimebundle_(**kwargs)
         data, *metadata = bundle if isinstance(bundle, tuple) else (bundle,)
         if data is not None:
-            data["text/plain"] = f"{type(self).__name__}: {self.title}"
+            data["text/plain"] = f"{type(self).__name__}: {readable(self.title)}"
             data["text/html"] = self.page_html()
         return (data, *metadata) if metadata else data
 

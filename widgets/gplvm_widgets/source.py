@@ -3,11 +3,14 @@
 import ast
 import inspect
 import io
+import re
 import textwrap
 import tokenize
 from typing import Any
 
 from IPython.display import Markdown
+
+from .words import as_html
 
 LABEL_COLUMN = 60
 
@@ -53,5 +56,7 @@ def _narrow_comments(text):
 
 def show_source(*functions, folded="") -> Markdown:
     """The functions as highlighted Python, as the last value of a cell; `folded`: summary of a fold around them."""
-    text = "```python\n" + "\n\n\n".join(map(source_without_docstring, functions)) + "\n```"
-    return Markdown(f"<details><summary>{folded}</summary>\n\n{text}\n\n</details>" if folded else text)
+    text = "\n\n\n".join(map(source_without_docstring, functions))
+    fence = max(["``", *re.findall("`+", text)], key=len) + "`"  # longer than any in the source
+    text = f"{fence}python\n{text}\n{fence}"
+    return Markdown(f"<details><summary>{as_html(folded)}</summary>\n\n{text}\n\n</details>" if folded else text)

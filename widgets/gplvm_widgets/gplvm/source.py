@@ -6,6 +6,7 @@ import numpy as np
 
 from gplvm_edu import datasets
 
+from ..words import brief, class_names, classes_of
 from .table import check_data
 
 LOAD = {
@@ -69,15 +70,17 @@ def _as_target(labels, N):
     """Classes as whole numbers with their names; many different numbers are a scale without names; or None."""
     if labels is None:
         return None, None
-    labels = np.asarray(labels)
-    if labels.shape != (N,):
-        raise ValueError(f"labels must be one for each of the {N} rows of Y, got an array of shape {labels.shape}.")
-    names, target = np.unique(labels, return_inverse=True)
-    if len(names) <= 10:
-        return target, tuple(str(name) for name in names)
+    labels = labels if isinstance(labels, str | bytes | np.ndarray) else list(labels)
+    single = labels.ndim == 1 if isinstance(labels, np.ndarray) else isinstance(labels, list)
+    if not single or len(labels) != N or any(isinstance(label, list | np.ndarray) for label in labels):
+        got = f"an array of shape {labels.shape}" if isinstance(labels, np.ndarray) else brief(repr(labels))
+        raise ValueError(f"labels must be one for each of the {N} rows of Y, got {got}.")
+    values, target = classes_of(labels)
+    if len(values) <= 10:
+        return target, tuple(class_names(values))
     try:
-        return labels.astype(float), None
-    except ValueError:
+        return np.array([float(label) for label in labels]), None
+    except (TypeError, ValueError):
         return None, None  # more than ten kinds of text: no palette tells them apart
 
 

@@ -2,11 +2,17 @@
 
 import csv
 import io
+import re
 from typing import NamedTuple
 
 import numpy as np
 
+from ..words import brief
+
 MIN_ROWS, MIN_COLUMNS = 5, 2
+LARGEST = 5_000_000  # bytes: read in some seconds, and far more than an explorer shows
+NAMED = 12  # columns that a sentence lists
+NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 class Table(NamedTuple):
@@ -18,11 +24,12 @@ class Table(NamedTuple):
 
 
 def read_table(content, label_column=""):
-    r"""Numbers and labels of a CSV file.
+    r"""Numbers and labels of a CSV file; one that can't be used raises a ValueError that says what to change.
 
     A first line without any number in it is taken for the header. The separator is the comma, semicolon or tab that
     the first line has most of. Labels come from the column called `label_column`; if that is empty, from the one
-    column that holds no numbers, where there is one.
+    column that holds no numbers, where there is one. Whatever a cell looks like, it is a number or a text: no formula
+    is ever computed.
 
     Parameters
     ----------
@@ -70,31 +77,46 @@ def check_data(data):
             f"Row {row}, column {column} is {Y[row, column]}: the GP-LVM of chapter 5 needs every value. "
             "Remove the row or fill the gap; chapter 8 deals with missing values."
         )
+    if np.all(Y == Y[0]):
+        raise ValueError("All rows are the same: a map of one point shows nothing. Give rows that differ.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = Y.var(axis=0).sum()
+    if not 0 < variance < np.inf:
+        raise ValueError(
+            f"The largest number is {np.abs(Y).max():.3g}: a computer can't hold the variance of such numbers. Choose "
+            "other units."
+        )
     return Y
 
 
 def _as_text(content):
+    """The text of a file: UTF-8, or else what Windows writes in western Europe."""
+    size = len(content) if isinstance(content, str) else memoryview(content).nbytes
+    if size > LARGEST:
+        raise ValueError(
+            f"The file has {size / 1e6:.0f} MB, and at most {LARGEST / 1e6:.0f} are read: an explorer shows a few "
+            "hundred points. Keep every tenth line, say."
+        )
     if isinstance(content, str):
-        return content
+        return content.removeprefix("\ufeff")
     content = bytes(content)
-    if b"\0" in content:
-        raise ValueError("This is no text file (it contains zero bytes). Save the table as CSV first.")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("The file is written in UTF-16. Save the table as CSV in UTF-8.")
+    if found := NO_TEXT.search(content):
+        raise ValueError(
+            f"This is no text file (byte {found.start()} is {content[found.start()]}). Save the table as CSV first."
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("latin-1")
+        return content.decode("cp1252", "replace")
 
 
 def _split(text):
     """Header, rows of cells, and the line of the file that each row stands on."""
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    separator = max(",;\t", key=first.count)
-    rows = [
-        (number, [_tidy(cell, separator) for cell in row])
-        for number, row in enumerate(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator), start=1)
-        if any(row)
-    ]
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
+    separator = max(",;\t", key=re.sub('"[^"]*"', "", first).count)
+    rows = _filled(_cells(text, separator))
     if not rows:
         raise ValueError("The file is empty: it needs one line for each point, with numbers between commas.")
     width = len(rows[0][1])
@@ -105,11 +127,36 @@ def _split(text):
                 "many. Is a comma missing, or is one used inside a number?"
             )
     has_header = not any(_is_number(cell) for cell in rows[0][1])
-    header = rows[0][1] if has_header else [f"column {j + 1}" for j in range(width)]
+    names = rows[0][1] if has_header else width * [""]
+    header = [name or f"column {j}" for j, name in enumerate(names, start=1)]
     body = rows[1:] if has_header else rows
     if not body:
         raise ValueError("The file has a header but no data: it needs one line for each point.")
     return header, [row for _, row in body], [number for number, _ in body]
+
+
+def _cells(text, separator):
+    """(line, cells) of every row, blank lines left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows = []
+    try:
+        for row in reader:
+            cells = [_tidy(cell, separator) for cell in row]
+            if len(cells) > 1 or any(cells):
+                rows.append((reader.line_num, cells))
+    except csv.Error as error:
+        began = rows[-1][0] + 1 if rows else 1
+        raise ValueError(
+            f"The row that begins in line {began} can't be read ({error}). Is a quotation mark never closed, or is "
+            "something written behind a closed one?"
+        ) from None
+    return rows
+
+
+def _filled(rows):
+    """The rows from the first to the last that have anything in them."""
+    filled = [k for k, (_, row) in enumerate(rows) if any(row)]
+    return rows[filled[0] : filled[-1] + 1] if filled else []
 
 
 def _tidy(cell, separator):
@@ -123,12 +170,14 @@ def _find_label(header, columns, wanted):
     """Index of the label column or None."""
     if wanted:
         if wanted not in header:
-            raise ValueError(f"There is no column {wanted!r}; the file has {', '.join(header)}.")
+            raise ValueError(f"There is no column {_quoted(wanted)}; the file has {_list(map(brief, header))}.")
+        if header.count(wanted) > 1:
+            raise ValueError(f"{header.count(wanted)} columns are called {_quoted(wanted)}: rename the others.")
         return header.index(wanted)
     share = [np.mean([_is_number(cell) or not cell for cell in column]) for column in columns]
     text = [j for j, s in enumerate(share) if s < 0.5]
     if len(text) > 1:
-        names = ", ".join(repr(header[j]) for j in text)
+        names = _list(_quoted(header[j]) for j in text)
         raise ValueError(
             f"The columns {names} are not numbers, and only one of them can be the label. Remove the "
             "others, or turn them into numbers."
@@ -137,21 +186,23 @@ def _find_label(header, columns, wanted):
 
 
 def _numbers(column, name, lines):
-    values = []
+    values, name = [], _quoted(name)
     for line, cell in zip(lines, column, strict=True):
         if not cell:
             raise ValueError(
-                f"Line {line}, {name!r} is empty: the GP-LVM of chapter 5 needs every value. Remove the "
+                f"Line {line}, {name} is empty: the GP-LVM of chapter 5 needs every value. Remove the "
                 "line or fill the gap; chapter 8 deals with missing values."
             )
         if not _is_number(cell):
             raise ValueError(
-                f"Line {line}, {name!r} holds {cell!r}, which is not a number. Correct it, or name the "
+                f"Line {line}, {name} holds {_quoted(cell)}, which is not a number. Correct it, or name the "
                 "column as the label."
             )
+        if not np.isfinite(float(cell)) and any(map(str.isdigit, cell)):
+            raise ValueError(f"Line {line}, {name} is {brief(cell)}: no computer number is so large. Is it a slip?")
         if not np.isfinite(float(cell)):
             raise ValueError(
-                f"Line {line}, {name!r} is {cell}: the GP-LVM of chapter 5 needs every value. Remove the "
+                f"Line {line}, {name} is {brief(cell)}: the GP-LVM of chapter 5 needs every value. Remove the "
                 "line or fill the gap; chapter 8 deals with missing values."
             )
         values.append(float(cell))
@@ -163,4 +214,15 @@ def _is_number(cell):
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # which Python allows between digits, and nobody else
+
+
+def _quoted(name):
+    """A name as a sentence quotes it: every character that can't be seen is spelt out."""
+    return brief(repr(name))
+
+
+def _list(names):
+    names = list(names)
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

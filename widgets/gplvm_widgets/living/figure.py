@@ -5,8 +5,6 @@ says what the reader's hand does. Where no script runs, the picture of the openi
 """
 
 import base64
-import html
-import json
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +16,7 @@ from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, Periodic, Produc
 from ..scene.pack import pack
 from ..scene.page import plain_script
 from ..scene.view import SCRIPT, STYLE
+from ..words import as_html, as_json_in_script, readable, without_mathematics
 
 HERE = files(__package__)
 INVITATION = "In JupyterLab and in the built book this picture can be moved."
@@ -47,7 +46,7 @@ class LivingFigure:
         """Write the figure as one HTML file that needs nothing else: no network, no Python, no server."""
         head = f'<meta http-equiv="Content-Security-Policy" content="{NO_NETWORK}">'
         head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        head += f"<title>{html.escape(self.title)}</title><style>{PAGE_STYLE}</style>"
+        head += f"<title>{as_html(self.title)}</title><style>{PAGE_STYLE}</style>"
         page = f'<html lang="en"><head><meta charset="utf-8">{head}</head>\n<body>{self.html}</body></html>'
         path = Path(path)
         path.write_text(f"<!doctype html>\n{page}\n", encoding="utf-8", newline="\n")
@@ -95,18 +94,19 @@ def living(scene, module, data, name, title, text="", width=None) -> LivingFigur
     """
     if not re.fullmatch(r"[A-Za-z0-9-]+", name):
         raise ValueError(f"name becomes an id in the page: use letters, digits and dashes, not {name!r}.")
+    title = readable(title)
     stored = {"scene": scene.wire(stored=True), "data": {key: stored_value(value) for key, value in data.items()}}
-    text_of_data = json.dumps(stored, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    quiet = without_mathematics(title, text, stored)
     picture = base64.b64encode(scene.png(dpi=80)).decode("ascii")
     limit = f' style="max-width:{int(width)}px"' if width else ""
     page = (
-        f'<div class="gplvm-living" id="gplvm-living-{name}"{limit}><style>{plain_style(STYLE)}</style>'
-        f"<b>{html.escape(title)}</b>"
-        f'<div class="gplvm-still"><img alt="{html.escape(f"{title}. {scene.says}", quote=True)}" '
+        f'<div class="gplvm-living{quiet}" id="gplvm-living-{name}"{limit}><style>{plain_style(STYLE)}</style>'
+        f"<b>{as_html(title)}</b>"
+        f'<div class="gplvm-still"><img alt="{as_html(f"{title}. {scene.says}")}" '
         f'src="data:image/png;base64,{picture}"><br><small>{INVITATION}</small></div>'
-        f'<script type="application/json" class="gplvm-data">{text_of_data}</script>'
+        f'<script type="application/json" class="gplvm-data">{as_json_in_script(stored)}</script>'
         f"<script>{script_for(name, module)}</script>"
-        f'<div class="gplvm-hint">{html.escape(text)}</div></div>'
+        f'<div class="gplvm-hint">{as_html(text)}</div></div>'
     )
     return LivingFigure(page, scene, data, title)
 

@@ -11,6 +11,7 @@ from gplvm_edu.maps import grid_points
 
 from ..drawing import latent_points, ring, segments
 from ..scene import Axis, Band, Cursor, Image, Lines, Panel, Points, Scene
+from ..words import class_names
 from .figure import LivingFigure, living, modules
 from .stored_map import answers, plane_of, stored_map
 
@@ -74,6 +75,7 @@ def latent_map(
     (True, 0.0)
     """
     X = check_model(model)
+    names = None if names is None else class_names(names)
     target = check_classes(target, names, len(X))
     Y = model.rows_
     if image_shape is not None and np.prod(image_shape) != Y.shape[1]:
@@ -87,7 +89,7 @@ def latent_map(
         "box": list(box),
         "start": start.tolist(),
         "image": None if image_shape is None else image_shape[0] / image_shape[1],
-        "names": None if names is None else [str(n) for n in names],
+        "names": names,
         "target": None if names is None else target,
     }
     scene = opening_scene(model, start, box, target, names, image_shape, heading, stored)

@@ -4,6 +4,7 @@ import inspect
 from dataclasses import replace
 from functools import wraps
 
+from ..words import class_names
 from .marks import Panel, Scene
 
 
@@ -85,10 +86,11 @@ class SceneOf:
 
 def gallery(scenes, *keys, row_height=220):
     """Some panels of several scenes, {title: scene}: one column for each scene, one row for each key."""
+    titles = class_names(scenes)
     chosen = [
         replace(scene.panel(key), key=f"{title}: {key}", legend=not column, **({} if row else {"title": title}))
         for row, key in enumerate(keys)
-        for column, (title, scene) in enumerate(scenes.items())
+        for column, (title, scene) in enumerate(zip(titles, scenes.values(), strict=True))
     ]
     return Scene(chosen, columns=len(scenes), row_height=row_height)
 

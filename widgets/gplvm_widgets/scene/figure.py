@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from PIL import Image as Pixels
 
-from gplvm_edu.plotting import ACCENT, MARKERS, PALETTE, QUIET, in_style
+from gplvm_edu.plotting import ACCENT, MARKERS, PALETTE, QUIET, in_style, plain_text
 
 NAMED = {"accent": ACCENT, "quiet": QUIET, "ink": "black", "pale": "#e4e4e4", "paper": "white"}
 RAMPS = {
@@ -46,7 +46,7 @@ def draw(scene, width=9.2):
         axes.set_gid(panel.key)
         draw_panel(axes, panel)
     if scene.says:
-        figure.supxlabel(scene.says, x=0.01, ha="left", fontsize=10)
+        figure.supxlabel(plain_text(scene.says), x=0.01, ha="left", fontsize=10)
     return figure
 
 
@@ -69,14 +69,14 @@ def draw_panel(axes, panel):
     """Axes, marks, legend and colour bar of one panel."""
     for mark in panel.marks:
         DRAW[type(mark).__name__](axes, mark)
-    axes.set(xlabel=panel.x.label, ylabel=panel.y.label, title=panel.title)
+    axes.set(xlabel=plain_text(panel.x.label), ylabel=plain_text(panel.y.label), title=plain_text(panel.title))
     for side, axis in (("x", panel.x), ("y", panel.y)):
         if axis.log:
             axes.set(**{f"{side}scale": "log"})
         if axis.ticks is not None:
             axes.set(**{f"{side}ticks": axis.ticks})
         if axis.tick_labels is not None:
-            axes.set(**{f"{side}ticklabels": axis.tick_labels})
+            axes.set(**{f"{side}ticklabels": [plain_text(words) for words in axis.tick_labels]})
         if axis.hidden:
             axes.set(**{f"{side}ticks": [], f"{side}label": ""})
             axes.spines[["top", "bottom"] if side == "x" else ["left", "right"]].set_visible(False)
@@ -84,6 +84,11 @@ def draw_panel(axes, panel):
     axes.set_aspect("equal" if panel.equal else "auto", adjustable="box", anchor="W")
     if panel.legend and axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize="small", loc="best", handletextpad=0.3, borderpad=0.2)
+
+
+def _label(mark):
+    """The place of a mark in the legend; None where it has none."""
+    return plain_text(mark.label) if mark.label else None
 
 
 def _points(axes, mark):
@@ -97,27 +102,27 @@ def _points(axes, mark):
     if mark.values is not None:
         axes.scatter(mark.x, mark.y, c=mark.values, cmap=ramp("scale"), linewidths=0, **options)
     elif mark.group is None:
-        scatter(slice(None), colour_of(mark.colour), SHAPES[mark.marker], mark.label or None)
+        scatter(slice(None), colour_of(mark.colour), SHAPES[mark.marker], _label(mark))
     else:
         for k in np.unique(mark.group):
-            name = mark.names[k] if mark.names is not None else None
+            name = plain_text(mark.names[k]) if mark.names is not None else None
             scatter(mark.group == k, PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)], name)
 
 
 def _lines(axes, mark):
     style = dict(color=colour_of(mark.colour), linewidth=POINT * mark.width, linestyle="--" if mark.dash else "-")
-    axes.plot(*mark.path(), alpha=mark.opacity, label=mark.label or None, **style)
+    axes.plot(*mark.path(), alpha=mark.opacity, label=_label(mark), **style)
 
 
 def _band(axes, mark):
-    style = dict(color=colour_of(mark.colour), alpha=mark.opacity, linewidth=0, label=mark.label or None)
+    style = dict(color=colour_of(mark.colour), alpha=mark.opacity, linewidth=0, label=_label(mark))
     axes.fill_between(mark.x, mark.low, mark.high, **style)
 
 
 def _bars(axes, mark):
     colour = colour_of(mark.colour)
     style = dict(color="none", edgecolor=colour, linestyle=":") if mark.outline else dict(color=colour)
-    style |= dict(width=mark.width, bottom=mark.base, alpha=mark.opacity, label=mark.label or None)
+    style |= dict(width=mark.width, bottom=mark.base, alpha=mark.opacity, label=_label(mark))
     axes.bar(mark.x, mark.height, **style)
 
 
@@ -134,7 +139,7 @@ def _image(axes, mark):
         alpha=mark.opacity,
     )
     if mark.bar:
-        axes.figure.colorbar(shown, ax=axes, label=mark.bar, fraction=0.06, pad=0.02)
+        axes.figure.colorbar(shown, ax=axes, label=plain_text(mark.bar), fraction=0.06, pad=0.02)
 
 
 def _polygons(axes, corners, **style):
@@ -144,7 +149,7 @@ def _polygons(axes, corners, **style):
 def _ellipses(axes, mark):
     colour = colour_of(mark.colour)
     style = dict(facecolors=colour if mark.filled else "none", edgecolors="none" if mark.filled else colour)
-    style |= dict(linewidths=POINT * mark.width, alpha=mark.opacity, label=mark.label or None)
+    style |= dict(linewidths=POINT * mark.width, alpha=mark.opacity, label=_label(mark))
     _polygons(axes, mark.outlines(), **style)
 
 
@@ -158,12 +163,20 @@ def _rules(axes, mark):
     style = dict(color=colour_of(mark.colour), linewidth=POINT * mark.width, linestyle="--" if mark.dash else "-")
     lines = [axes.axvline(value, **style) for value in mark.x] + [axes.axhline(value, **style) for value in mark.y]
     if lines and mark.label:
-        lines[0].set_label(mark.label)
+        lines[0].set_label(_label(mark))
 
 
 def _texts(axes, mark):
     for x, y, words in zip(mark.x, mark.y, mark.text, strict=True):
-        axes.text(x, y, words, ha=mark.align, va="center", fontsize=POINT * mark.size, color=colour_of(mark.colour))
+        axes.text(
+            x,
+            y,
+            plain_text(words),
+            ha=mark.align,
+            va="center",
+            fontsize=POINT * mark.size,
+            color=colour_of(mark.colour),
+        )
 
 
 def _cursor(axes, mark):

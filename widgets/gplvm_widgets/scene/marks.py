@@ -1,17 +1,25 @@
 """A picture as data: panels with axes, and a handful of marks. Who draws it is another question.
 
 Colours are meanings, not values: a number is a class of the palette, and "accent", "ink", "quiet", "pale" are what
-their names say, on a light page and on a dark one. Sizes are in pixels of the page.
+their names say, on a light page and on a dark one. Sizes are in pixels of the page. Words may come from data: they
+are made readable, and not too long, when a mark, an axis, a panel or a scene is made.
 """
 
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 import numpy as np
 
+from ..words import LONGEST_NAME, LONGEST_TEXT, brief, class_names
 from .figure import draw, small_png
 from .pack import pack
 
 ARRAYS = ("x", "y", "low", "high", "height", "values", "corners", "factors", "depth")
+
+
+def _shorten(made, *names, longest=LONGEST_TEXT):
+    """Make the words under these names readable, and not too long."""
+    for name in names:
+        object.__setattr__(made, name, brief(getattr(made, name), longest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,7 @@ class Mark:
             value = getattr(self, name, None)
             if isinstance(value, list | tuple | np.ndarray):
                 object.__setattr__(self, name, np.asarray(value, float))
+        _shorten(self, "label")
 
     def wire(self, stored=False):
         """The mark as a dict of plain values; arrays as `pack` has them."""
@@ -58,7 +67,7 @@ class Points(Mark):
         if self.group is not None:
             object.__setattr__(self, "group", np.asarray(self.group, int))
         if self.names is not None:
-            object.__setattr__(self, "names", [str(name) for name in self.names])
+            object.__setattr__(self, "names", class_names(self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +158,7 @@ class Image(Mark):
 
     def __post_init__(self):
         super().__post_init__()
+        _shorten(self, "bar")
         values = self.values
         rows, columns = values.shape
         fill = {
@@ -243,6 +253,10 @@ class Texts(Mark):
     size: float = 11.0
     align: str = "center"  # "left" and "right" are the side on which the place lies
 
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "text", [brief(words, LONGEST_TEXT) for words in self.text])
+
 
 @dataclass(frozen=True, eq=False)
 class Cursor(Mark):
@@ -264,6 +278,11 @@ class Axis:
     ticks: tuple | None = None  # None: round numbers, as many as there is room for
     tick_labels: tuple | None = None
     hidden: bool = False
+
+    def __post_init__(self):
+        _shorten(self, "label", longest=LONGEST_NAME)
+        if self.tick_labels is not None:
+            object.__setattr__(self, "tick_labels", tuple(brief(words) for words in self.tick_labels))
 
     def wire(self):
         """The axis as a dict of plain values."""
@@ -297,6 +316,7 @@ class Panel:
     rows: int = 1
 
     def __post_init__(self):
+        _shorten(self, "title", "hint", "key")
         keys = [mark.key for mark in self.marks]
         if len(set(keys)) < len(keys):
             raise ValueError(f"The marks of a panel need different keys, got {', '.join(keys)}.")
@@ -333,6 +353,9 @@ class Scene:
     columns: int = 2
     row_height: int = 240
     says: str = ""
+
+    def __post_init__(self):
+        _shorten(self, "says")
 
     def panel(self, key):
         """The panel with this key."""

@@ -1,10 +1,11 @@
 """Scenes in a page without a kernel: the strip of an explorer, as HTML with its data."""
 
 import base64
-import html
 import json
 import re
 import zlib
+
+from ..words import as_html, without_mathematics
 
 
 def plain_script(module) -> str:
@@ -24,7 +25,7 @@ def plain_script(module) -> str:
         if line.startswith(("//", "export default {")):
             continue
         lines.append(re.sub(r"^export (default )?", "", line))
-    return "\n".join(filter(None, lines)).replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return re.sub(r"<(?=/script|!--)", r"<\\", "\n".join(filter(None, lines)), flags=re.IGNORECASE)
 
 
 def strip_html(name, title, scenes, questions, png=b"", invitation=""):
@@ -46,18 +47,18 @@ def strip_html(name, title, scenes, questions, png=b"", invitation=""):
     invitation : str
         What stands below.
     """
-    still = f'<img alt="{html.escape(title, quote=True)}" src="data:image/png;base64,{_text(png)}">' if png else ""
+    still = f'<img alt="{as_html(title)}" src="data:image/png;base64,{_text(png)}">' if png else ""
     words = "".join(
-        f"<details><summary>{number}. {html.escape(q['text'])}</summary><p>{html.escape(q['answer'])}</p></details>"
+        f"<details><summary>{number}. {as_html(q['text'])}</summary><p>{as_html(q['answer'])}</p></details>"
         for number, q in enumerate(questions, start=1)
     )
-    data = ""
-    if scenes:
-        data = f'<script type="text/plain" class="gplvm-packed">{packed_json(strip_data(scenes, questions))}</script>'
+    stored = strip_data(scenes, questions) if scenes else questions
+    data = f'<script type="text/plain" class="gplvm-packed">{packed_json(stored)}</script>' if scenes else ""
+    quiet = without_mathematics(title, stored)
     return (
-        f'<div class="gplvm-strip" id="gplvm-strip-{name}"><b>{html.escape(title)}</b>'
+        f'<div class="gplvm-strip{quiet}" id="gplvm-strip-{as_html(name)}"><b>{as_html(title)}</b>'
         f'<div class="gplvm-still">{still}</div><div class="gplvm-words">{words}</div>{data}'
-        f"<small>{html.escape(invitation)}</small></div>"
+        f"<small>{as_html(invitation)}</small></div>"
     )
 
 

@@ -5,6 +5,9 @@ from importlib.resources import files
 import anywidget
 import traitlets
 
+from ..words import brief
+
+LONGEST_PROBLEM = 1000  # characters
 N_PANELS = 8  # as many as `PANELS` in scene.js
 RESOURCES = files(__package__)
 SCRIPT = RESOURCES.joinpath("scene.js").read_text(encoding="utf-8")
@@ -64,7 +67,7 @@ class SceneView(_Traits):
 
     def complain(self, sentence):
         """A sentence in the place of the picture."""
-        self.problem = sentence
+        self.problem = brief(sentence, LONGEST_PROBLEM)
 
     def hear(self, message):
         """What the page has sent: ``{"type": "point", "panel": "embedding", "x": 1.0, "y": 2.0}``."""
