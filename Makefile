@@ -11,7 +11,7 @@ LAB_READY := $(VENV)/.ready-lab
 TEST_READY := $(VENV)/.ready-test
 # As many processes as there are cores, at most four; a file's tests, and so a notebook's cells, stay in one of them.
 PARALLEL ?= -n auto --maxprocesses=4 --dist=loadfile
-UNIT := -m "not contract and not long and not widget and not browser and not book and not slow and not real" -o addopts="--strict-markers --strict-config --doctest-modules"
+UNIT := -m "not contract and not long and not widget and not browser and not book and not slow and not fuzz and not real" -o addopts="--strict-markers --strict-config --doctest-modules"
 
 # Kernels and workers import the package hundreds of times: what Python compiled is kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
@@ -28,7 +28,7 @@ help:
 	@echo "make check-notebooks  every cell against its stored output, and the built book"
 	@echo "make check-browser  the explorers and the pages in a real browser"
 	@echo "make check-peers    the README's tables against GPy, GPflow, GPyTorch and ugtm, each installed for it"
-	@echo "make slow           the long tests: a fresh Binder environment, and others"
+	@echo "make slow           the long tests: a fresh Binder environment, thousands of hostile tables, defaults"
 	@echo "make real           what needs the papers' data: tests, then book/results   (GPLVM_EDU_DATA=folder)"
 	@echo "make book           the static site, warnings as errors"
 	@echo "make notebooks      run the notebooks and store their outputs          (NB=01_ppca for one)"
@@ -97,14 +97,14 @@ check: $(CHECK_READY) $(if $(OLDEST),,lint types)      # the linters are of one 
 	HYPOTHESIS_PROFILE=quick $(PY) -m pytest $(PARALLEL) $(UNIT) tests gplvm_edu widgets $(PYTEST)
 
 check-models: $(TEST_READY)
-	$(PY) -m pytest $(PARALLEL) -m "(contract or long or widget) and not browser and not slow and not real" tests $(PYTEST)
+	$(PY) -m pytest $(PARALLEL) -m "(contract or long or widget) and not browser and not slow and not fuzz and not real" tests $(PYTEST)
 
 check-notebooks: $(TEST_READY)
-	$(PY) -m pytest $(PARALLEL) -m "not browser and not slow and not real" book tests/test_book.py \
+	$(PY) -m pytest $(PARALLEL) -m "not browser and not slow and not fuzz and not real" book tests/test_book.py \
 	  tests/test_store_outputs.py tests/test_strips.py tests/test_binder.py $(PYTEST)
 
 check-browser: browser
-	GPLVM_EDU_REQUIRE_BROWSER=1 $(PY) -m pytest $(PARALLEL) -m "browser and not slow and not real" tests $(PYTEST)
+	GPLVM_EDU_REQUIRE_BROWSER=1 $(PY) -m pytest $(PARALLEL) -m "browser and not slow and not fuzz and not real" tests $(PYTEST)
 
 # The peers want other versions of numpy than we do: each has an environment of its own, beside ours. GPy's explorer of a
 # latent space is there only with matplotlib.
@@ -121,7 +121,7 @@ check-peers: $(CHECK_READY) $(PEERS:%=.venv-peers/%/.ready)
 	  $(PY) -m pytest -o addopts= -v tests/test_peers.py $(PYTEST)
 
 slow: browser
-	$(PY) -m pytest $(PARALLEL) -m "slow and not real" $(PYTEST)
+	$(PY) -m pytest $(PARALLEL) -m "(slow or fuzz) and not real" $(PYTEST)
 
 real: $(TEST_READY)
 	@[ -n "$$GPLVM_EDU_DATA" ] && [ -d "$$GPLVM_EDU_DATA" ] || { \

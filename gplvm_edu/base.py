@@ -4,6 +4,8 @@ Functions teach, this file keeps house. `LatentModel` is what all estimators sha
 the questions that any fitted map can be asked.
 """
 
+import copy
+import functools
 import inspect
 from collections.abc import Iterator
 from typing import NamedTuple, Self
@@ -19,6 +21,11 @@ from .maps import Places, best_place, distinct_columns, search_places
 
 PAIRWISE = ("precomputed", "similarity", "distance", "squared_distance")  # metrics: Y is a square matrix
 CONVERGED = ("gradient", "gain", "stalled", "schedule", "closed form")  # reasons to stop that need no warning
+FALL = 1e-8  # of the value, or of a nat for each entry of the data: a fall by less is rounding
+
+
+class ObjectiveFellWarning(UserWarning):
+    """An objective that can only rise has fallen by more than rounding: something is wrong, and the fit with it."""
 
 
 class SaysWhyNot:
@@ -34,6 +41,39 @@ class SaysWhyNot:
         if name in type(self).why_not:
             raise AttributeError(f"{type(self).__name__} has no {name}: {type(self).why_not[name]}.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class WholeFit:
+    """A fit leaves a whole model or none, wherever it is interrupted: it works on a copy, which is taken over at once.
+
+    An error, or Ctrl-C, before the copy is whole leaves the estimator as it was, fitted before or not. An iterative fit
+    makes its copy whole before it lets an interrupt through (`IterativeFit.keep`), so its last state is kept.
+    """
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        if "fit" in vars(cls):
+            cls.fit = _on_a_copy(vars(cls)["fit"])
+
+
+def _on_a_copy(fit):
+    """`fit` of a copy without fitted values; all that it sets is taken over in one step of the interpreter."""
+
+    @functools.wraps(fit)
+    def whole(self, *data, **named):
+        work = copy.copy(self)
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+            delattr(work, name)
+        done = False
+        try:
+            fit(work, *data, **named)
+            done = True
+        finally:
+            if done or hasattr(work, "converged_"):
+                self.__dict__ = vars(work)
+        return self
+
+    return whole
 
 
 class SuitedThreads:
@@ -70,11 +110,14 @@ def _size_of_model(model, *_, **__):
     return threads.SMALL if fitted is None else model.matrix_size(len(fitted), getattr(model, "n_features_in_", 1))
 
 
-class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentModel(
+    WholeFit, SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """What every estimator of the course shares: checked input, `fit_transform`, output names.
 
     A subclass writes `fit(self, Y, y=None)` and sets `embedding_` (N, q); it calls `check_data` first. It may set:
 
+    rules : {constructor parameter: `checks.rule`}: what each may be, whatever the data
     allows_missing : True when NaN means "not observed" in the data of `fit`
     failing_checks : {check of scikit-learn: mathematical reason} where one can't hold; pass it on as
         (see `expected_failed_checks`)
@@ -83,6 +126,7 @@ class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, Tr
 
     allows_missing = False
     failing_checks: dict = {}
+    rules: dict = {}
 
     def fit_transform(self, Y, y=None) -> np.ndarray:
         """Fit the model and return the latent positions of the rows of Y."""
@@ -91,22 +135,34 @@ class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, Tr
     def check_data(self, Y, reset=True, min_samples=2, gaps=False) -> np.ndarray:
         """Y as a finite float64 array (N, D); NaN where the model can be fitted with it, or here alone (`gaps`).
 
-        Every fit comes through here before any work, so a wrong `random_state` is refused here too.
+        Every fit comes through here before any work, so wrong parameters are refused here too. What a fit gets is a
+        copy: nothing that happens to the caller's array later changes the model.
         """
         if reset:
             checks.valid_seed(getattr(self, "random_state", None))
         else:
             check_is_fitted(self)
-        Y = validate_data(
-            self,
-            Y,
-            reset=reset,
-            dtype=np.float64,
-            ensure_min_samples=min_samples if reset else 1,
-            ensure_all_finite="allow-nan",
-        )
-        if np.isfinite(np.vdot(Y, Y)):  # one pass: with NaN or infinity it is neither, and most data have none
-            return Y
+        with np.errstate(invalid="ignore", over="ignore"):  # it adds up what may be infinite; we look afterwards
+            Y = validate_data(
+                self,
+                Y,
+                reset=reset,
+                dtype=np.float64,
+                copy=reset,
+                ensure_min_samples=min_samples if reset else 1,
+                ensure_all_finite="allow-nan",
+            )
+        if reset:
+            checks.parameters(self)
+            self.check_room(*Y.shape)
+        with np.errstate(over="ignore"):
+            squares = np.vdot(Y, Y)  # one pass: NaN with NaN or infinity, and most data have none
+        if not squares <= checks.LARGEST**2:
+            self.check_entries(Y, reset, gaps)
+        return checks.enough_spread(Y) if reset else Y
+
+    def check_entries(self, Y, reset, gaps) -> None:
+        """Look for infinity, for gaps where there may be none, and for numbers that can't be squared."""
         if np.isinf(Y).any():
             row, column = np.argwhere(np.isinf(Y))[0]
             raise ValueError(
@@ -122,21 +178,29 @@ class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, Tr
                 f"complete data. {', '.join(models_for_gaps())} integrate missing values out: use one of them, or "
                 f'fill the gaps first with PPCA().fit(Y).impute(Y) (chapter 1, "Missing values").{fitted}'
             )
-        return Y
+        checks.within_range(Y, "Y")
+
+    def check_room(self, N, D) -> None:
+        """Refuse data for which a matrix would not fit into any machine, before memory is asked for."""
+        size = self.matrix_size(N, D)
+        checks.room(
+            f"{type(self).__name__} of {N} rows and {D} columns",
+            size,
+            max(size, N) if size < N else size,
+            advice="Fit some of the rows, or a model with fewer nodes, active or inducing points (chapters 7, 9, 12).",
+        )
 
     def check_latent(self, X) -> np.ndarray:
         """X as a float64 array (N, q) with the q of the fitted model."""
         check_is_fitted(self)
-        X = np.asarray(X, dtype=np.float64)
-        q = self.embedding_.shape[1]
-        if X.ndim != 2 or X.shape[1] != q:
-            raise ValueError(
-                f"X has shape {X.shape}, but the fitted model has {q} latent dimensions: pass an array "
-                f"of shape (number of points, {q})."
-            )
-        if not np.isfinite(X).all():
-            raise ValueError("X contains NaN or infinity: a latent position has to be a point.")
-        return X
+        return checks.latent_points(X, self.embedding_.shape[1])
+
+    def check_n_samples(self, n_samples) -> int:
+        """How many rows to draw from a fitted model."""
+        check_is_fitted(self)
+        n = checks.whole_number("n_samples", n_samples)
+        checks.room(f"n_samples={n}", n, self.n_features_in_ + self.embedding_.shape[1])
+        return n
 
     @property
     def _n_features_out(self):
@@ -145,7 +209,8 @@ class LatentModel(SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, Tr
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.allows_missing
-        tags.input_tags.pairwise = getattr(self, "metric", None) in PAIRWISE
+        metric = getattr(self, "metric", None)
+        tags.input_tags.pairwise = isinstance(metric, str) and metric in PAIRWISE
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
@@ -167,7 +232,7 @@ class DensityModel(LatentModel):
 
 
 # ---------------------------------------------------------------------------------------------- the loop
-class IterativeFit(SuitedThreads):
+class IterativeFit(WholeFit, SuitedThreads):
     """`fit` as a loop that can be watched and interrupted.
 
     The subclass writes `iterates(Y)`, a generator of states, the start first, and `set_state(state)`, which makes the
@@ -180,19 +245,27 @@ class IterativeFit(SuitedThreads):
         "closed form" (no search was needed); empty otherwise. A last state that gives no reason has run out of
         `max_iter`.
 
+    may_fall : the mathematical reason why the value may fall from one state to the next; empty where it can't, and then
+        a fall by more than rounding is reported (`ObjectiveFellWarning`)
+
     Fitted: `history_` (the values, the start included), `n_iter_` (the steps made: 0 where the start was kept, 1 for a
     closed form), `converged_`.
     """
 
+    may_fall = ""
+
     def fit(self, Y, y=None) -> Self:
         """Exhaust `iterates`. Interrupted, the estimator keeps the last state it reached."""
-        state, history = None, []
+        state, history = None, list[float]()
         try:
-            for state in self.iterates(Y):
-                history.append(state.value)
+            for new in self.iterates(Y):
+                checks.finite_value(type(self).__name__, len(history), new.value)
+                state = new
+                history.append(new.value)
         finally:
             if state is not None:
                 self.keep(state, history)
+        self.check_rise(history)
         if not self.converged_:
             last = (
                 f"the last of its {self.n_iter_} steps still gained {history[-1] - history[-2]:.3g}"
@@ -205,6 +278,20 @@ class IterativeFit(SuitedThreads):
                 ConvergenceWarning,
             )
         return self
+
+    def check_rise(self, history) -> None:
+        """Warn of an objective that fell although it can't."""
+        values, n_entries = np.array(history), len(self.embedding_) * self.n_features_in_
+        falls = values[:-1] - values[1:] - FALL * np.maximum(np.abs(values[:-1]), n_entries)
+        if self.may_fall or not len(falls) or falls.max() <= 0:
+            return
+        step = int(np.argmax(falls))
+        checks.warn(
+            f"The objective of {type(self).__name__} fell from {values[step]:.10g} to {values[step + 1]:.10g} in step "
+            f"{step + 1}, and it can't: rounding has the upper hand. Do not trust this fit. Centre the data, give them "
+            "units in which they are neither huge nor tiny, and leave out columns that do not vary.",
+            ObjectiveFellWarning,
+        )
 
     def keep(self, state, history) -> Self:
         """Make the estimator that of `state`, reached after the values of `history`; returns the estimator."""
@@ -266,6 +353,8 @@ class MapModel(DensityModel):
         With `noise` the deviation is that of a new observation y; without, of E[y | f] because f is uncertain.
         """
         X = self.check_latent(X)
+        checks.flag("return_std", return_std)
+        checks.flag("noise", noise)
         mean, variance = self.map_.moments(X)
         expected = self.map_.expectation(mean, variance)
         if not return_std:
@@ -291,9 +380,9 @@ class MapModel(DensityModel):
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
         """New rows (n, D) and the latent points (n, q) that they were drawn at."""
-        check_is_fitted(self)
+        n = self.check_n_samples(n_samples)
         rng = checks.random_state(self.random_state if random_state is None else random_state)
-        X = self.draw_latent(checks.whole_number("n_samples", n_samples), rng)
+        X = self.draw_latent(n, rng)
         return self.map_.draw_at(X, rng), X
 
     def draw_latent(self, n_samples, rng) -> np.ndarray:
@@ -332,12 +421,14 @@ class MapModel(DensityModel):
 
         With `noise` the deviations are those of a new observation y; without, of E[y | f].
         """
+        checks.flag("noise", noise)
         X, S, mean, variance = self.recover(Y, n_starts)
         std = self.map_.deviation(mean, variance, noise)
         return Reconstruction(self.map_.expectation(mean, variance), np.broadcast_to(std, mean.shape).copy(), X, S)
 
     def impute(self, Y, return_std=False, n_starts=5):
         """Y with each gap filled by its expected value; optionally deviations of a new observation, else 0."""
+        checks.flag("return_std", return_std)
         found = self.reconstruct(Y, n_starts, noise=True)
         Y = self.check_data(Y, reset=False, gaps=True)
         gaps = np.isnan(Y)

@@ -1,10 +1,13 @@
 """Checks of arguments, each written once for the whole package.
 
-Every function returns its argument, converted, or raises a ValueError that says what was wrong and what to do.
+Every function returns its argument, converted, or raises a ValueError that says what was wrong and what to do. There is
+one door for the parameters of an estimator, `parameters`, and one for latent points, `latent_points`; data come through
+`LatentModel.check_data`.
 """
 
 import inspect
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -12,11 +15,37 @@ import numpy as np
 from scipy import linalg
 
 ROUNDING = 1e-10  # relative to the largest eigenvalue (or the trace): below it a negative eigenvalue is rounding
+LARGEST = 1e50  # entry of data or of a latent point: squares of it, and products of two squares, are still numbers
+SMALLEST = 1e-50  # range of the data that are fitted, for the same reason
+EXTREME = 1e120  # parameter: a variance has the units of data squared, and a share of it may be small
+ROOM = 2**30  # numbers in one array: 8.6 GB
 Seed = int | np.random.RandomState | np.random.Generator | None  # what `random_state` may be
 KERNEL_METHODS = ("diag", "gradients", "theta")
 
 
 PACKAGE = str(Path(__file__).parent)
+
+
+class NotFiniteError(FloatingPointError, ValueError):
+    """A computation has left the finite numbers; the message says where, and what to do."""
+
+
+def finite_value(name, step, value) -> float:
+    """The objective of a fit, if it is a number.
+
+    Examples
+    --------
+    >>> finite_value("GTM", 3, np.nan)
+    Traceback (most recent call last):
+    ...
+    gplvm_edu.checks.NotFiniteError: After step 3 the objective of GTM is nan: the fit has left the finite numbers. ...
+    """
+    if not np.isfinite(value):
+        raise NotFiniteError(
+            f"After step {step} the objective of {name} is {value}: the fit has left the finite numbers. Look for "
+            "columns or parameters of very different sizes; standardise the columns, or start elsewhere (init)."
+        )
+    return value
 
 
 def warn(message, category=UserWarning) -> None:
@@ -37,8 +66,39 @@ def warn(message, category=UserWarning) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- numbers and choices
-def whole_number(name, value, at_least=1) -> int:
-    """A whole number of at least `at_least`.
+def shown(value, width=80) -> str:
+    """A value as an error shows it: its repr, cut where it is long; a name where it has none.
+
+    Examples
+    --------
+    >>> shown("ten"), shown(list(range(1000)), 12)
+    ("'ten'", '[0, 1, 2, 3,...')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a stranger's repr may raise
+        text = f"an object of {type(value)}"
+    return text if len(text) <= width else text[:width] + "..."
+
+
+def is_number(value) -> bool:
+    """Whether a value is one real number, infinity included, and no bool or NaN.
+
+    Examples
+    --------
+    >>> is_number(np.float32(0.5)), is_number(np.inf), is_number(np.nan), is_number(True), is_number(10**400)
+    (True, True, False, False, False)
+    """
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
+        return False
+    try:
+        return not np.isnan(float(value))
+    except (OverflowError, TypeError, ValueError):  # a whole number beyond all floating-point numbers, or a stranger
+        return False
+
+
+def whole_number(name, value, at_least=1, at_most=None, advice="") -> int:
+    """A whole number of at least `at_least`, and of at most `at_most` where that is given.
 
     Examples
     --------
@@ -49,13 +109,15 @@ def whole_number(name, value, at_least=1) -> int:
     ...
     ValueError: max_iter must be a whole number of at least 1, got 'ten'.
     """
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < at_least:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    is_whole = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    if not is_whole or value < at_least or (at_most is not None and value > at_most):
+        bound = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+        raise ValueError(_sentence(f"{name} must be a whole number {bound}, got {shown(value)}.", advice))
     return int(value)
 
 
-def number(name, value, at_least=-np.inf, above=-np.inf) -> float:
-    """A finite real number within its bounds.
+def number(name, value, at_least=-np.inf, above=-np.inf, at_most=np.inf, below=np.inf, advice="") -> float:
+    """A finite real number within its bounds; one beyond 1e120 would leave the floating-point numbers when squared.
 
     Examples
     --------
@@ -66,17 +128,55 @@ def number(name, value, at_least=-np.inf, above=-np.inf) -> float:
     ...
     ValueError: tol must be a finite number of at least 0, got -1.0.
     """
-    is_real = isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_))
-    is_number = is_real and np.isreal(value)
-    if not is_number or not np.isfinite(value) or value < at_least or value <= above:
-        bound = f" of at least {at_least:g}" if at_least > -np.inf else f" above {above:g}" if above > -np.inf else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}.")
+    within = is_number(value) and np.isfinite(float(value)) and at_least <= value <= at_most and above < value < below
+    if not within:
+        bounds = [
+            f"{word} {bound:g}"
+            for word, bound in (("of at least", at_least), ("above", above), ("of at most", at_most), ("below", below))
+            if np.isfinite(bound)
+        ]
+        what = " ".join(["a finite number", " and ".join(bounds)]).rstrip()
+        raise ValueError(_sentence(f"{name} must be {what}, got {shown(value)}.", advice))
+    if abs(float(value)) > EXTREME:
+        raise ValueError(
+            f"{name} must be a number of at most {EXTREME:g} in size, got {shown(value)}: beyond that its square is no "
+            "floating-point number."
+        )
     return float(value)
 
 
-def positive(name, value) -> float:
-    """A finite number above 0."""
-    return number(name, value, above=0)
+def positive(name, value, at_most=np.inf) -> float:
+    """A finite number above 0, from 1e-120 to 1e120.
+
+    Examples
+    --------
+    >>> positive("width", 1e-200)
+    Traceback (most recent call last):
+    ...
+    ValueError: width must be a number from 1e-120 to 1e+120, got 1e-200: below that its square is 0 to a computer.
+    """
+    value = number(name, value, above=0, at_most=at_most)
+    if value < 1.0 / EXTREME:
+        raise ValueError(
+            f"{name} must be a number from {1 / EXTREME:g} to {EXTREME:g}, got {value!r}: below that its square is 0 "
+            "to a computer."
+        )
+    return value
+
+
+def flag(name, value) -> bool:
+    """True or False.
+
+    Examples
+    --------
+    >>> flag("shrink", "no")
+    Traceback (most recent call last):
+    ...
+    ValueError: shrink must be True or False, got 'no'.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
 
 
 def choice(name, value, allowed, advice=""):
@@ -95,8 +195,96 @@ def choice(name, value, allowed, advice=""):
 
     if not any(value is one or (plain(value) and plain(one) and value == one) for one in allowed):
         listed = ", ".join(map(repr, allowed))
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}." + (f" {advice}" if advice else ""))
+        raise ValueError(_sentence(f"{name} must be one of {listed}, got {shown(value)}.", advice))
     return value
+
+
+def start(name, value, names):
+    """Where a fit begins: one of some names, or an array of positions, whose shape is checked when the data are there.
+
+    `names` may be a function, for names that are added later.
+
+    Examples
+    --------
+    >>> start("init", "pca", ("pca", "random")), start("init", [[0.0], [1.0]], ("pca", "random"))
+    ('pca', [[0.0], [1.0]])
+    """
+    names = names() if callable(names) else names
+    if isinstance(value, str) and value in names:
+        return value
+    if isinstance(value, str) or value is None or np.ndim(floats(name, value)) != 2:
+        raise ValueError(
+            f"There is no {name} {shown(value)}: choose one of {', '.join(names)}, or pass an array of latent "
+            "positions, one row for each point (chapter 6 compares them)."
+        )
+    return value
+
+
+def _sentence(text, advice):
+    return f"{text} {advice}" if advice else text
+
+
+def room(what, *shape, advice="Ask for less.") -> None:
+    """Refuse an array that no machine of a reader has room for, before any memory is asked for.
+
+    Examples
+    --------
+    >>> room("n_samples=1000000000 rows", 10**9, 12)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_samples=1000000000 rows would fill an array of 1000000000 x 12 numbers, 96 GB. Ask for less.
+    """
+    numbers = 1
+    for size in shape:
+        numbers *= int(size)
+    if numbers > ROOM:
+        sizes = " x ".join(str(int(size)) for size in shape)
+        raise ValueError(
+            f"{what} would fill an array of {sizes} numbers, {8e-9 * min(numbers, 10**99):.3g} GB. {advice}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------- the door for parameters
+Rule = Callable  # rule(name, value): a ValueError that names both and the range, unless the value will do
+
+
+def rule(check, *arguments, optional=False, **named) -> Rule:
+    """What a parameter may be: one of the checks above with its bounds; None too, where it is `optional`.
+
+    Examples
+    --------
+    >>> tol = rule(number, at_least=0, optional=True)
+    >>> tol("tol", None), tol("tol", 0.5)
+    (None, 0.5)
+    """
+
+    def checked(name, value):
+        return None if optional and value is None else check(name, value, *arguments, **named)
+
+    return checked
+
+
+def parameters(model) -> None:
+    """The one door for the constructor's arguments of an estimator: each against the rule that its class has for it.
+
+    The error of a rule is passed on, with the default value as a way out.
+
+    Examples
+    --------
+    >>> from gplvm_edu import GPLVM
+    >>> parameters(GPLVM(max_iter=-1))
+    Traceback (most recent call last):
+    ...
+    ValueError: max_iter must be a whole number of at least 0, got -1. The default of GPLVM is max_iter=1000.
+    """
+    defaults = inspect.signature(type(model).__init__).parameters
+    for name, check in model.rules.items():
+        try:
+            check(name, getattr(model, name))
+        except (ValueError, TypeError) as error:
+            default = shown(defaults[name].default)
+            text = f"{error} The default of {type(model).__name__} is {name}={default}."
+            raise type(error)(text) from None
 
 
 def components(n_components, n_samples, n_features, largest, because) -> int:
@@ -112,10 +300,12 @@ def components(n_components, n_samples, n_features, largest, because) -> int:
     return int(n_components)
 
 
-def kernel(value, example="RBF() + White(0.1)"):
+def kernel(name, value, example="RBF() + White(0.1)"):
     """A kernel of `gplvm_edu.kernels` (anything with its methods), or None."""
-    if value is not None and (isinstance(value, type) or not all(hasattr(value, name) for name in KERNEL_METHODS)):
-        raise ValueError(f"kernel must be a kernel of gplvm_edu.kernels (such as {example}) or None, got {value!r}.")
+    if value is not None and (isinstance(value, type) or not all(hasattr(value, one) for one in KERNEL_METHODS)):
+        raise ValueError(
+            f"{name} must be a kernel of gplvm_edu.kernels (such as {example}) or None, got {shown(value)}."
+        )
     return value
 
 
@@ -138,7 +328,7 @@ def valid_seed(random_state=None) -> Seed:
     if not is_whole or not 0 <= random_state < 2**32:
         raise ValueError(
             f"random_state must be None, a whole number from 0 to 2**32 - 1, a numpy Generator or a "
-            f"RandomState, got {random_state!r}."
+            f"RandomState, got {shown(random_state)}."
         )
     return int(random_state)
 
@@ -178,11 +368,98 @@ def generator(seed=None) -> np.random.Generator:
 
 
 # ---------------------------------------------------------------------------------------------- tables and points
+def floats(name, value) -> np.ndarray:
+    """A value as an array of float64, or an error in place of numpy's own words; complex numbers keep nothing back.
+
+    Examples
+    --------
+    >>> floats("init", [[0, 1]])
+    array([[0., 1.]])
+    >>> floats("init", [["a"]])
+    Traceback (most recent call last):
+    ...
+    ValueError: init must be an array of numbers, got [['a']].
+    """
+    try:
+        if np.iscomplexobj(value):
+            raise ValueError(
+                f"{name} is complex, {shown(value)}. Complex data not supported: a coordinate is a real number."
+            )
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if "Complex data" in str(error):
+            raise
+        raise ValueError(f"{name} must be an array of numbers, got {shown(value)}.") from None
+
+
+def within_range(X, name) -> np.ndarray:
+    """X, if no entry is so large that its square, or a product of two squares, is no floating-point number.
+
+    Examples
+    --------
+    >>> within_range(np.array([[1e60]]), "Y")
+    Traceback (most recent call last):
+    ...
+    ValueError: Y has the entry 1e+60 at row 0, column 0: beyond 1e+50 squares and products leave the ...
+    """
+    large = np.abs(X) > LARGEST
+    if large.any():
+        row, column = np.argwhere(large)[0]
+        raise ValueError(
+            f"{name} has the entry {X[row, column]:.3g} at row {row}, column {column}: beyond {LARGEST:g} squares and "
+            "products leave the floating-point numbers. Use larger units, so that its numbers become smaller."
+        )
+    return X
+
+
+def enough_spread(Y) -> np.ndarray:
+    """Y, if the range of its columns is 0 or so large that its square is no rounding error of 0.
+
+    Examples
+    --------
+    >>> enough_spread(np.array([[1e-60], [0.0]]))
+    Traceback (most recent call last):
+    ...
+    ValueError: The columns of Y range over 1e-60 at most: below 1e-50 squares of that are 0 to a computer. Use ...
+    """
+    with np.errstate(invalid="ignore"):
+        spread = np.fmax.reduce(np.fmax.reduce(Y, axis=0) - np.fmin.reduce(Y, axis=0))
+    if 0 < spread < SMALLEST:
+        raise ValueError(
+            f"The columns of Y range over {spread:.3g} at most: below {SMALLEST:g} squares of that are 0 to a "
+            "computer. Use smaller units, so that its numbers become larger."
+        )
+    return Y
+
+
+def latent_points(X, n_dimensions) -> np.ndarray:
+    """The one door for latent points: X as a finite float64 array (M, q).
+
+    Examples
+    --------
+    >>> latent_points([[0, 1]], 2)
+    array([[0., 1.]])
+    >>> latent_points([0, 1], 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: X has shape (2,), but the fitted model has 2 latent dimensions: pass an array of shape (number of ...
+    """
+    X, q = floats("X", X), n_dimensions
+    if X.ndim != 2 or X.shape[1] != q:
+        raise ValueError(
+            f"X has shape {X.shape}, but the fitted model has {q} latent dimensions: pass an array "
+            f"of shape (number of points, {q})."
+        )
+    if not len(X):
+        raise ValueError("X has no rows: pass at least one latent point.")
+    if not np.isfinite(X).all():
+        raise ValueError("X contains NaN or infinity: a latent position has to be a point.")
+    return within_range(X, "X")
+
+
 def matrix(A, name) -> np.ndarray:
     """A as a finite float64 array of two dimensions."""
-    if np.iscomplexobj(A):
-        raise ValueError(f"{name} is complex. Complex data not supported: a similarity is a real number.")
-    A = np.asarray(A, dtype=np.float64)
+    A = floats(name, A)
     if A.ndim != 2:
         raise ValueError(f"{name} must be a matrix, one row and one column for each point, got the shape {A.shape}.")
     if not np.isfinite(A).all():
@@ -196,9 +473,7 @@ def matrix(A, name) -> np.ndarray:
 
 def points(X, name, at_least=1, advice="Missing values belong into Y, not into X.") -> np.ndarray:
     """Rows as a finite float array (N, q) with at least `at_least` rows."""
-    if np.iscomplexobj(X):
-        raise ValueError(f"{name} is complex. Complex data not supported: a coordinate is a real number.")
-    X = np.asarray(X, dtype=float)
+    X = floats(name, X)
     if X.ndim != 2 or 0 in X.shape:
         hint = f"Write {name}[:, None] for points on a line." if X.ndim == 1 else "Each row is one point."
         raise ValueError(
@@ -215,13 +490,13 @@ def points(X, name, at_least=1, advice="Missing values belong into Y, not into X
 
 def positions(X, shape, name="init") -> np.ndarray:
     """Latent positions to start from: a finite array of the given shape, as a copy."""
-    X = np.array(X, dtype=float)
+    X = floats(name, X).copy()
     if X.shape != shape or not np.isfinite(X).all():
         raise ValueError(
             f"{name} must be a finite array of shape {shape}, one row for each point, got an array of "
             f"shape {X.shape}{'' if np.isfinite(X).all() else ' with NaN or infinity in it'}."
         )
-    return X
+    return within_range(X, name)
 
 
 def observed_columns(Y) -> np.ndarray:

@@ -4,6 +4,7 @@ The identities behind these few lines are derived in the appendix on matrix calc
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -140,6 +141,8 @@ def inverse_from_cholesky(L, overwrite=False) -> np.ndarray:
 def centre(Y) -> tuple[np.ndarray, np.ndarray]:
     """Subtract the mean of every column; returns the centred data and the means.
 
+    Twice: far from the origin the first mean has lost digits, and what is left has one of its own.
+
     Examples
     --------
     >>> centre(np.array([[1.0, 2.0], [3.0, 6.0]]))
@@ -147,7 +150,9 @@ def centre(Y) -> tuple[np.ndarray, np.ndarray]:
            [ 1.,  2.]]), array([2., 4.]))
     """
     mean = Y.mean(axis=0)
-    return Y - mean, mean
+    Yc = Y - mean
+    rest = Yc.mean(axis=0)
+    return Yc - rest, mean + rest
 
 
 def double_centre(K) -> np.ndarray:
@@ -277,8 +282,48 @@ def fill_with_means(Y) -> tuple[np.ndarray, np.ndarray]:
            [ 1.,  0.]]), array([2., 4.]))
     """
     missing = np.isnan(Y)
-    mean = np.where(missing, 0.0, Y).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, 0.0, Y - mean), mean
+    counts = np.maximum((~missing).sum(axis=0), 1)
+    mean = np.where(missing, 0.0, Y).sum(axis=0) / counts
+    filled = np.where(missing, 0.0, Y - mean)
+    rest = filled.sum(axis=0) / counts  # as in `centre`
+    return np.where(missing, 0.0, filled - rest), mean + rest
+
+
+class OwnUnits(NamedTuple):
+    """Data in units of their own: centred, gaps (NaN) kept, one scale; and the way back, ``unit * Y + mean``."""
+
+    Y: np.ndarray  # (N, D)
+    mean: np.ndarray  # (D,) of what was observed in each column
+    unit: float  # the standard deviation of all entries together; 1 for data that do not vary
+    log_jacobian: float  # what the log density of the data has less in theirs than in these: n ln(unit)
+
+
+def own_units(Y) -> OwnUnits:
+    r"""Data as a fit should see them, whatever their units: centred, and divided by one deviation.
+
+    .. math:: \tilde y_{nd} = \frac{y_{nd} - \mu_d}{s}, \qquad \ln p(Y) = \ln \tilde p(\tilde Y) - n \ln s
+
+    Examples
+    --------
+    >>> own_units(np.array([[10.0, 3.0], [14.0, np.nan]])).Y
+    array([[-1.22474487,  0.        ],
+           [ 1.22474487,         nan]])
+    """
+    (filled, mean), seen = fill_with_means(Y), ~np.isnan(Y)
+    unit = own_scale(np.where(seen, filled, np.nan))
+    return OwnUnits(np.where(seen, filled / unit, np.nan), mean, unit, float(seen.sum() * np.log(unit)))
+
+
+def own_scale(Y) -> float:
+    """The root of the mean square of what was observed of centred data: their own unit; 1 where all of it is zero.
+
+    Examples
+    --------
+    >>> own_scale(np.array([[3.0, np.nan], [-3.0, 0.0]])), own_scale(np.zeros((2, 2)))
+    (2.449489742783178, 1.0)
+    """
+    largest = np.fmax.reduce(np.abs(Y), axis=None)
+    return float(largest * np.sqrt(np.nanmean((Y / largest) ** 2))) if largest > 0 else 1.0
 
 
 def has_gaps(Y) -> bool:

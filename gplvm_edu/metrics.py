@@ -1,7 +1,10 @@
 """Scores of an embedding: nearest-neighbour errors, trustworthiness, Procrustes distance, angle of subspaces."""
 
+from math import ldexp
+
 import numpy as np
 from scipy import linalg
+from scipy.linalg.blas import dasum
 from scipy.spatial.distance import cdist
 
 from . import checks
@@ -33,11 +36,8 @@ def nearest_neighbour_errors(X, target) -> int:
     >>> nearest_neighbour_errors([[0.0], [1.0], [1.1], [5.0]], ["a", "a", "b", "b"])
     2
     """
-    X, target = checks.points(X, "X", 2, GAPS), np.asarray(target)
-    if target.shape != (len(X),):
-        raise ValueError(f"target has shape {target.shape}: it must hold a label for each of {len(X)} rows.")
-    if target.dtype.kind == "f" and np.isnan(target).any():
-        raise ValueError("target contains NaN, which differs from every label: leave unlabelled points out.")
+    X = checks.points(X, "X", 2, GAPS)
+    target = _labels(target, len(X))
     return int(np.count_nonzero(target != target[nearest_neighbours(X)]))
 
 
@@ -49,7 +49,8 @@ def nearest_neighbours(X) -> np.ndarray:
     >>> nearest_neighbours(np.array([[0.0], [1.0], [1.1]]))
     array([1, 2, 1])
     """
-    (N, q), X = X.shape, unit_range(X)
+    X = unit_range(checks.points(X, "X", 2, GAPS))
+    N, q = X.shape
     A = X - X.mean(axis=0)
     a2, nearest = np.sum(A**2, axis=1), np.empty(N, int)
     left, right = np.c_[-2 * A, np.ones(N)], np.c_[A, a2].T
@@ -126,7 +127,8 @@ def procrustes_align(A, B, scaling=True, reflection=True) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N q^2): with A and B centred and B'A = U S V', R = U V' and s = tr S / ||B||^2.
+    Costs O(N q^2): with A and B centred and B'A = U S V', R = U V' and s = tr S / ||B||^2. Points beyond 1e100 or below
+    1e-100 are brought into the range of 1 first, by powers of two, so that no square leaves the floating-point numbers.
 
     Examples
     --------
@@ -134,19 +136,21 @@ def procrustes_align(A, B, scaling=True, reflection=True) -> np.ndarray:
     >>> np.allclose(procrustes_align(A, 3 * A[:, ::-1] + 5), A)           # reflected, larger, elsewhere
     True
     """
-    A, B = checks.points(A, "A", 2, GAPS), checks.points(B, "B", 2, GAPS)
-    _demand_same_length(A, B, "A", "B")
-    if A.shape != B.shape:
-        raise ValueError(f"A has {A.shape[1]} columns and B {B.shape[1]}: pad the narrower one with zeros.")
-    if np.all(A == A[0]) or np.all(B == B[0]):
-        name = "A" if np.all(A == A[0]) else "B"
-        raise ValueError(f"All {len(A)} points of {name} coincide: one point has no shape to compare.")
+    A, B = _corresponding(A, B)
+    return _aligned(A, B, checks.flag("scaling", scaling), checks.flag("reflection", reflection))
+
+
+def _aligned(A, B, scaling, reflection):
+    """As `procrustes_align`, of points that have been checked."""
+    (A, unit_A), (B, unit_B) = _in_units(A), _in_units(B)
     A0, B0 = A - A.mean(axis=0), B - B.mean(axis=0)
     U, S, Vt = linalg.svd(B0.T @ A0)
     if not reflection and linalg.det(U @ Vt) < 0:
         U[:, -1], S[-1] = -U[:, -1], -S[-1]
-    s = np.sum(S) / np.sum(B0**2) if scaling else 1.0
-    return s * B0 @ (U @ Vt) + A.mean(axis=0)
+    if scaling:
+        s = np.sum(S) / np.sum(B0**2)
+        return np.ldexp(s * B0 @ (U @ Vt) + A.mean(axis=0), unit_A)
+    return np.ldexp(B0 @ (U @ Vt), unit_B) + np.ldexp(A.mean(axis=0), unit_A)
 
 
 def procrustes_distance(A, B, scaling=True, reflection=True) -> float:
@@ -164,9 +168,13 @@ def procrustes_distance(A, B, scaling=True, reflection=True) -> float:
     >>> round(procrustes_distance(square, square * [1, 0]), 3)             # flattened
     0.707
     """
-    aligned = procrustes_align(A, B, scaling, reflection)
-    A = np.asarray(A, dtype=float)
-    return float(linalg.norm(A - aligned) / linalg.norm(A - A.mean(axis=0)))
+    A, B = _corresponding(A, B)
+    aligned = _aligned(A, B, checks.flag("scaling", scaling), checks.flag("reflection", reflection))
+    (left, unit_left), (A, unit_A) = _in_units(A - aligned), _in_units(A)
+    ratio = linalg.norm(left) / linalg.norm(A - A.mean(axis=0))
+    if unit_left - unit_A > 1000:
+        raise checks.NotFiniteError("B is so much larger than A that their distance is no floating-point number.")
+    return ldexp(ratio, unit_left - unit_A)
 
 
 def subspace_angle(A, B) -> float:
@@ -217,6 +225,9 @@ def nearest_columns(D, k) -> np.ndarray:
     >>> nearest_columns(np.array([[3.0, 1.0, 2.0, 1.0]]), 2)
     array([[1, 3]])
     """
+    D = np.asarray(D)
+    if D.ndim != 2 or D.shape[1] < checks.whole_number("k", k):
+        raise ValueError(f"k={k} columns can't be chosen from an array of shape {D.shape}.")
     edge = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
     inside, at_edge = D < edge, D == edge
     room = k - np.count_nonzero(inside, axis=1, keepdims=True)
@@ -231,6 +242,7 @@ def row_blocks(N) -> list[np.ndarray]:
     >>> [len(block) for block in row_blocks(2000)]
     [500, 500, 500, 500]
     """
+    N = checks.whole_number("N", N)
     return np.array_split(np.arange(N), -(-N * N // BLOCK))
 
 
@@ -243,6 +255,38 @@ def unit_range(X) -> np.ndarray:
     array([ 0.375, -0.75 ])
     """
     return np.ldexp(X, -np.frexp(np.max(np.abs(X)))[1])
+
+
+def _in_units(X):
+    """X and 0 or, where squares of X would leave the floating-point numbers, `unit_range` of X and the power of two."""
+    if 1e-100 < dasum(X.ravel()) < 1e100:  # a sum of magnitudes is the cheapest look at all of them
+        return X, 0
+    return unit_range(X), int(np.frexp(np.max(np.abs(X)))[1])
+
+
+def _labels(target, N):
+    """One label for each of N points, none of them NaN."""
+    try:
+        target = np.asarray(target)
+    except ValueError:
+        raise ValueError(f"target must hold one label for each of {N} rows, got {checks.shown(target)}.") from None
+    if target.shape != (N,):
+        raise ValueError(f"target has shape {target.shape}: it must hold a label for each of {N} rows.")
+    if np.any(target != target):
+        raise ValueError("target contains NaN, which differs from every label: leave unlabelled points out.")
+    return target
+
+
+def _corresponding(A, B):
+    """Both sets of points, if they correspond and neither is one point alone."""
+    A, B = checks.points(A, "A", 2, GAPS), checks.points(B, "B", 2, GAPS)
+    _demand_same_length(A, B, "A", "B")
+    if A.shape != B.shape:
+        raise ValueError(f"A has {A.shape[1]} columns and B {B.shape[1]}: pad the narrower one with zeros.")
+    if np.all(A == A[0]) or np.all(B == B[0]):
+        name = "A" if np.all(A == A[0]) else "B"
+        raise ValueError(f"All {len(A)} points of {name} coincide: one point has no shape to compare.")
+    return A, B
 
 
 def _demand_same_length(A, B, name_A, name_B):

@@ -19,6 +19,7 @@ Function = TypeVar("Function", bound=Callable)
 # of a GP-LVM's evaluation at N = 200, 300, 400, 500, 700, 1000: 3.6, 1.8, 1.1, 1.2, 1.5, 0.8; single ones up to 22).
 # Below this many rows of the matrix that is factorised, one thread.
 SMALL = 500
+DONE = object()  # behind the last item of a generator
 
 
 class one_thread:
@@ -35,23 +36,23 @@ class one_thread:
     """
 
     lock = Lock()
-    inside = 0
+    inside: set = set()  # contexts: to leave one that was never entered, or twice, does no harm
     found: list = []  # (library, number of threads) before the first one entered
 
     def __enter__(self):
         with self.lock:
-            if one_thread.inside == 0:
+            if not one_thread.inside:
                 one_thread.found = [(library, library.get_num_threads()) for library in blas_libraries()]
                 for library, number in one_thread.found:
                     if number != 1:
                         set_threads(library, 1)
-            one_thread.inside += 1
+            one_thread.inside.add(self)
         return self
 
     def __exit__(self, *_):
         with self.lock:
-            one_thread.inside -= 1
-            if one_thread.inside == 0:
+            one_thread.inside.discard(self)
+            if not one_thread.inside:
                 for library, number in one_thread.found:
                     if number != 1:
                         set_threads(library, number)
@@ -125,8 +126,12 @@ def suited(size) -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def work(*arguments, **named):
-            with threads_for(size(*arguments, **named)):
+            context = threads_for(size(*arguments, **named))
+            try:  # an interrupt while a context is entered must find its way out too: `with` begins a moment later
+                context.__enter__()
                 return function(*arguments, **named)
+            finally:
+                context.__exit__()
 
         return work
 
@@ -137,11 +142,14 @@ def _each_step(steps, size):
     """The items of a generator; between two of them the environment is as it was."""
     try:
         while True:
-            with threads_for(size):
-                try:
-                    item = next(steps)
-                except StopIteration:
-                    return
+            context = threads_for(size)
+            try:
+                context.__enter__()
+                item = next(steps, DONE)
+            finally:
+                context.__exit__()
+            if item is DONE:
+                return
             yield item
     finally:
         steps.close()

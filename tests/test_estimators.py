@@ -5,19 +5,20 @@ comes for free to a new model is what is tested here.
 """
 
 import inspect
+import os
 import pickle
 import re
+import subprocess
 import sys
-import types
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from common import QUESTIONS
+from models import CLASSES, QUICK
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -43,58 +44,19 @@ from gplvm_edu import (
     SemiLinearGTM,
     SparseGPLVM,
     TSNEPriorGPLVM,
+    checks,
 )
-from gplvm_edu.base import CONVERGED, IterativeFit, MapModel, expected_failed_checks
+from gplvm_edu.base import CONVERGED, IterativeFit, MapModel, ObjectiveFellWarning, expected_failed_checks
 from gplvm_edu.kernels import Linear
 from gplvm_edu.maps import KernelMap
 from gplvm_edu.noise import Gaussian, Ordinal, Probit
 
-README = Path(__file__).resolve().parents[1] / "README.md"
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:With n_neighbors"),
 ]
 
 
-def readme_model():
-    """The class that the README writes for a newcomer, executed as it stands there."""
-    block = next(
-        text
-        for text in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-        if "class QuadraticPCA" in text
-    )
-    module = sys.modules.setdefault("readme_model", types.ModuleType("readme_model"))  # where pickle will look
-    exec(compile(block, str(README), "exec"), vars(module))
-    return module.QuadraticPCA
-
-
-QUICK = {  # settings with which each is fitted in a blink
-    "FactorAnalysis": dict(max_iter=100),
-    "GPLVM": dict(max_iter=15),
-    "SparseGPLVM": dict(n_active=15, max_iter=2),
-    "BayesianGPLVM": dict(n_components=2, n_inducing=10, max_iter=15),
-    "GTM": dict(grid=(6, 6), basis=(3, 3), max_iter=10),
-    "BatchSOM": dict(grid=(5, 5), max_iter=8),
-    "ManifoldAlignedGTM": dict(grid=(5, 5), basis=(2, 2), max_iter=8),
-    "DiscreteGTM": dict(grid=(5, 5), basis=(2, 2), max_iter=8),
-    "SemiLinearGTM": dict(grid=(6,), basis=(3,), max_iter=8),
-    "BayesianGTM": dict(grid=(5, 5), basis=(2, 2), max_iter=8),
-    "GaussianProcessGTM": dict(grid=(4, 4), max_iter=8),
-    "TSNE": dict(max_iter=40),
-    "TSNEPriorGPLVM": dict(max_iter=5, init="pca"),
-    "ProbabilisticKernelPCA": dict(method="em", max_iter=60),
-    "MetricMDS": dict(max_iter=20),
-    "SammonMapping": dict(max_iter=20),
-    "NonMetricMDS": dict(max_iter=20),
-    "GenerativeClassifier": dict(n_components=2, n_inducing=5, max_iter=5),
-    "QuadraticPCA": dict(max_iter=20),
-}
-CLASSES = {
-    name: getattr(gplvm_edu, name)
-    for name in gplvm_edu.__all__
-    if isinstance(getattr(gplvm_edu, name), type) and issubclass(getattr(gplvm_edu, name), BaseEstimator)
-}
-CLASSES["QuadraticPCA"] = readme_model()
 LATENT = [name for name in CLASSES if name != "GenerativeClassifier"]
 ITERATIVE = [name for name in LATENT if issubclass(CLASSES[name], IterativeFit)]
 MAPPED = [name for name in LATENT if issubclass(CLASSES[name], MapModel)]
@@ -300,6 +262,62 @@ CONTRACT = [
 @pytest.mark.filterwarnings("ignore:Skipping check check_array_api", "ignore:.*exact copies")
 def test_the_scikit_learn_contract(model):
     check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_skip=None)
+
+
+DEFAULTS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import gplvm_edu
+from gplvm_edu.base import expected_failed_checks
+from sklearn.utils.estimator_checks import check_estimator
+model = getattr(gplvm_edu, sys.argv[1])()
+results = check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_fail=None, on_skip=None)
+failed = [(one["check_name"], str(one["exception"])[:200]) for one in results if one["status"] == "failed"]
+print(len(results), failed)
+sys.exit(bool(failed))
+"""
+
+
+@pytest.mark.fuzz
+@pytest.mark.contract
+@pytest.mark.parametrize("n_threads", ["1", "2"])
+@pytest.mark.parametrize("name", [name for name in CLASSES if name != "QuadraticPCA"])
+def test_the_scikit_learn_contract_at_default_settings_on_one_and_on_two_threads(name, n_threads):
+    threads = {key: n_threads for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    run = [sys.executable, "-c", DEFAULTS, name]
+    done = subprocess.run(run, env=os.environ | threads, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-500:]
+
+
+class Falling(CLASSES["QuadraticPCA"]):
+    """A model that loses a nat in its second step, or its senses."""
+
+    value = None
+
+    def iterates(self, Y):
+        for step, state in enumerate(super().iterates(Y)):
+            yield state if step != 2 else state._replace(value=state.value - 1e3 if self.value is None else self.value)
+
+
+def test_an_objective_that_falls_although_it_can_not_is_told():
+    with pytest.warns(ObjectiveFellWarning, match=r"The objective of Falling fell from .* in step 2, and it can't"):
+        Falling(max_iter=3, tol=0.0).fit(data())
+    Falling.may_fall = "it is told so"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ObjectiveFellWarning)
+            Falling(max_iter=3, tol=0.0).fit(data())
+    finally:
+        Falling.may_fall = ""
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_fit_that_leaves_the_finite_numbers_says_so_and_keeps_the_last_good_state(value):
+    model = Falling(max_iter=3, tol=0.0)
+    model.value = value
+    with pytest.raises(checks.NotFiniteError, match="After step 2 the objective of Falling is"):
+        model.fit(data())
+    assert len(model.history_) == 2 and np.isfinite(model.embedding_).all()
 
 
 @pytest.mark.parametrize("name", CLASSES)

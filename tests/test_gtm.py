@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, softmax
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import NotFittedError
 
 from gplvm_edu import gtm
 from gplvm_edu.datasets import simulate_oil_flow
@@ -619,6 +620,28 @@ def test_random_fits_end_finite_and_never_fall(seed):
     assert np.diff(one.history_).min() > -1e-7 * max(np.abs(one.history_).max(), N * D)
 
 
+@pytest.mark.identity
+@pytest.mark.parametrize("model", [GTM(max_iter=25), GTM(max_iter=9, batch_size=7, random_state=0), BatchSOM()])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_offset_of_a_billion_deviations_changes_no_digit(oil, model):
+    Y = np.round(oil.data * 2**20) / 2**20  # so that the shifted data are exact
+    embedding = model.fit(Y).embedding_
+    assert np.array_equal(model.fit(Y + 2.0**30).embedding_, embedding)
+    assert np.array_equal(model.transform(Y + 2.0**30), embedding)
+
+
+@warnings_are_errors
+def test_data_that_do_not_vary_leave_nothing_to_explain():
+    model = GTM(grid=(5,), basis=(2,)).fit(np.full((7, 3), 1e49 / 3))  # whose mean, rounded, is another number
+    assert model.scale_ == 1.0 and not model.weights_.any() and np.array_equal(model.means_, np.full((5, 3), 1e49 / 3))
+
+
+def test_a_latent_point_does_not_feel_the_others(model):
+    near = np.array([[0.3, -0.2]])
+    far = np.vstack([near, [[1e12, -1e12]]])
+    assert_allclose(model.inverse_transform(far)[0], model.inverse_transform(near)[0], rtol=1e-12)
+
+
 # --- bad input -----------------------------------------------------------------------------------------------
 
 GOOD = np.random.default_rng(0).standard_normal((20, 3))
@@ -638,6 +661,16 @@ test_bad_parameters_get_a_clear_error = refused(
         (GTM(batch_size=2.5), "batch_size must be"),
         (GTM(terms="cubic"), "terms must be"),
         (GTM(max_iter=-1), "max_iter must be"),
+        (GTM(tol="small"), "tol must be .* got 'small'"),
+        (GTM(tol=np.nan), "tol must be"),
+        (GTM(width=1e-90), "width must be .* 0.001 .* got 1e-90.* The default of GTM is width=0.75"),
+        (GTM(grid=(10**9, 10**9)), "grid must .* product is at most 100000"),
+        (GTM(grid=(10**5,), basis=(10**5,)), r"functions of basis=.* array of 100002 x 100002"),
+        (GTM(grid="15"), "grid must hold"),
+        (GTM(grid=np.array([5.0, 5.0])), "grid must hold"),
+        (GTM(basis=(2,) * 11), "basis must .* of 1 to 10 latent dimensions"),
+        (BatchSOM(grid=(10**5,)), "neighbourhoods .* array of 100000 x 100000"),
+        (BatchSOM(max_iter=10**9), "from 0 to 1000000"),
         (BatchSOM(grid=(2.5, 3)), "whole number of at least 1"),
         (BatchSOM(start_width=-1), "start_width"),
         (BatchSOM(end_width=0.0), "end_width"),
@@ -656,6 +689,15 @@ def test_no_regulariser_and_a_singular_system_get_a_clear_error():
     with pytest.raises(ValueError, match="singular"):
         gtm.solve_weights(singular, np.ones((4, 1)), np.ones((4, 3)))
     assert np.isfinite(GTM(alpha=0.0).fit(simulate_oil_flow(200, random_state=0).data).embedding_).all()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("method", ["transform", "posterior", "node_log_densities", "near_places"])
+def test_whatever_needs_a_fit_asks_for_one(method):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(GTM(), method)(GOOD, *([3] if method == "near_places" else []))
+    with pytest.raises(AttributeError, match="no attribute 'embeding_'"):
+        _ = GTM(grid=(5,), basis=(2,)).fit(GOOD).embeding_
 
 
 @pytest.mark.bad_input

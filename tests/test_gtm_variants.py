@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import bernoulli, multivariate_normal
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from gplvm_edu import GPLVM
 from gplvm_edu.base import clone
@@ -956,6 +956,30 @@ def test_random_fits_end_finite(seed):
     assert np.isfinite(model.embedding_).all() and np.isfinite(model.history_).all() and model.precision_ > 0
 
 
+@pytest.mark.identity
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_units_and_offsets_decide_nothing(model):
+    Y = np.round(make_curved_sheet(7, random_state=0).data * 2**20) / 2**20
+    model = clone(model).fit(Y)
+    embedding, value = model.embedding_, model.log_likelihood_
+    assert np.array_equal(model.fit(Y + 2.0**30).embedding_, embedding)
+    for scale in (1e-45, 1e-8, 1e8, 1e45):
+        assert_allclose(model.fit(scale * Y).embedding_, embedding, atol=1e-8)
+        assert_allclose(model.log_likelihood_, value - Y.size * np.log(scale), atol=1e-8 * len(Y))
+
+
+@pytest.mark.filterwarnings("error::gplvm_edu.base.ObjectiveFellWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_only_what_is_no_exact_m_step_may_fall():
+    assert [type(model).__name__ for model in SMALL if model.may_fall] == ["ManifoldAlignedGTM", "BayesianGTM"]
+    assert BatchSOM.may_fall and not GTM.may_fall
+    for seed in range(20):
+        Y = awkward(np.random.default_rng(seed), 20, 4)
+        for model in SMALL:
+            clone(model).set_params(max_iter=40).fit(Y)
+
+
 def test_aligned_noise_and_tables_take_gaps():
     Y = make_curved_sheet(8, random_state=0).data
     gaps = with_gaps(Y, 0, 0.15)
@@ -982,16 +1006,25 @@ HOT = labels(0, 20, 4, "multinomial")
         (DiscreteGTM([("bernoulli", [0, 1, 2, 3]), ("gaussian", [3])]), BITS, "column 3 more than once"),
         (DiscreteGTM([("bernoulli", [0, 1, 2, 7])]), BITS, "column 7, but Y has 4"),
         (DiscreteGTM("poisson"), BITS, "got 'poisson'"),
+        (DiscreteGTM([("bernoulli", [0.5])]), BITS, "blocks must be .* whole numbers"),
+        (DiscreteGTM([("bernoulli", [])]), BITS, "blocks must be"),
+        (DiscreteGTM(None), BITS, "blocks must be .* got None"),
+        (DiscreteGTM(n_steps=10**9), GOOD, "n_steps must be a whole number from 1 to 1000"),
         (DiscreteGTM(n_steps=0), GOOD, "n_steps"),
         (ManifoldAlignedGTM(spread=0.0), GOOD, "spread must be"),
         (ManifoldAlignedGTM(noise_update="magic"), GOOD, "magic"),
         (ManifoldAlignedGTM(grid=(3,)), GOOD, "latent dimensions"),
         (SemiLinearGTM(n_linear=-1), GOOD, "n_linear"),
         (SemiLinearGTM(curved=[5]), GOOD, "curved must name 1"),
+        (SemiLinearGTM(curved=(0.5,)), GOOD, "curved must be None or"),
+        (SemiLinearGTM(curved=[6], n_linear=9), GOOD, "data of 4 columns have 4 .* 0 to 3"),
+        (SemiLinearGTM((2,) * 4, (1,) * 4, n_linear=12), np.eye(20), "n_linear=12 leaves 1820 ways"),
         (SemiLinearGTM(), np.where(GOOD > 2, np.nan, GOOD), "NaN"),
         (BayesianGTM(alpha=0.0), GOOD, "alpha must be"),
         (GaussianProcessGTM(length_scale=-1.0), GOOD, "length_scale"),
         (GaussianProcessGTM(kernel="rbf"), GOOD, "must be a kernel"),
+        (GaussianProcessGTM(grid=(1,), kernel=Linear()), GOOD, "mean variance at the nodes of 0 times"),
+        (GaussianProcessGTM(grid=(300, 300)), GOOD, "covariance of the nodes .* 90000 x 90000"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20],
 )
@@ -1006,6 +1039,20 @@ def test_labels_of_new_rows_are_checked_too():
     with pytest.raises(ValueError, match=r"holds 0\.5"):
         model.transform(np.full((1, 4), 0.5))
     assert model.transform(np.array([[1.0, np.nan, 0.0, np.nan]])).shape == (1, 2)
+
+
+@pytest.mark.bad_input
+def test_what_needs_a_fit_or_a_flag_says_so():
+    for ask in (
+        lambda: SemiLinearGTM().covariance_,
+        lambda: ManifoldAlignedGTM().covariances_,
+        GaussianProcessGTM().sample,
+    ):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            ask()
+    model = ManifoldAlignedGTM(grid=(4, 4), basis=(2, 2), max_iter=2).fit(GOOD)
+    with pytest.raises(ValueError, match="noise must be True or False"):
+        model.reconstruct(GOOD, noise="some")
 
 
 # --- the exercises -------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Chapter 2: kernels, their gradients and Gaussian processes, each claim computed a second way."""
 
+import itertools
 import pickle
 import tracemalloc
 
@@ -19,6 +20,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as theirs
 
 from gplvm_edu import threads
+from gplvm_edu.checks import NotFiniteError
 from gplvm_edu.kernels import (
     MLP,
     RBF,
@@ -600,7 +602,7 @@ def test_the_split_returns_copies_and_keeps_the_order():
 def test_the_common_start_has_the_variance_of_the_data_in_any_units():
     for v in (1e-4, 1.0, 1e4):
         tenth, hundredth = common_start(v), common_start(v, noise=0.01)
-        assert tenth["rbf"] == RBF(v, 1.0) and tenth["bias"].variance == min(np.exp(-2.0), v)
+        assert tenth["rbf"] == RBF(v, 1.0) and tenth["bias"].variance == v * np.exp(-2.0)
         assert tenth["white"].variance == 0.1 * v and hundredth["white"].variance == 0.01 * v
         assert split_white(tenth)[0] == split_white(hundredth)[0]
 
@@ -769,9 +771,237 @@ def test_repeated_points_without_noise_get_the_stated_jitter_and_a_right_answer(
 
 
 def test_large_numbers_are_points_too():
-    X = np.full((3, 2), 1e308)
+    X = np.full((3, 2), 1e50)
     assert_array_equal(RBF().diag(X), np.ones(3))
     assert_array_equal(RBF().diag(-X), np.ones(3))
+
+
+# --- numbers that hold in any units ------------------------------------------------------------------------------
+
+quietly = pytest.mark.filterwarnings("error")
+PARAMETERS = (1e-100, 1e-30, 1e30, 1e100)
+SIZES = (1e-50, 1e-20, 1.0, 1e20, 1e50)
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.3], [-1.0, 1.0], [1.0, 0.3], [0.5, -1e-20]])
+QUESTIONS = {
+    "matrix": lambda k, X: k(X),
+    "cross": lambda k, X: k(X, X[:3]),
+    "diagonal": lambda k, X: k.diag(X),
+    "gradients": lambda k, X: k.gradients(np.ones((5, 5)), X),
+    "cross gradients": lambda k, X: k.parameter_gradients(-np.ones((5, 3)), X, X[:3]),
+    "diagonal gradients": lambda k, X: k.diag_gradients(np.ones(5), X),
+    "input derivatives": lambda k, X: k.input_derivatives(X, X[:3]),
+    "mixed derivative": lambda k, X: k.mixed_derivative(X),
+}
+
+
+def all_numbers(kernel, X, may_refuse=False):
+    """Whether every answer of the kernel is finite, or refused with a sentence where that is allowed."""
+    for name, ask in QUESTIONS.items():
+        answer = answer_or_refusal(lambda ask=ask: ask(kernel, X)) if may_refuse else ask(kernel, X)
+        for array in answer if isinstance(answer, tuple) else [answer]:
+            assert np.isfinite(array).all(), (name, kernel, X)
+    return True
+
+
+def answer_or_refusal(ask):
+    """The answer, or 0 where it is refused as it should be."""
+    try:
+        return ask()
+    except NotFiniteError as error:
+        return 0.0 if "beyond the floating-point numbers" in str(error) else np.nan
+
+
+@quietly
+@pytest.mark.parametrize("Kind", LEAVES)
+@pytest.mark.parametrize("size", SIZES)
+def test_extreme_parameters_and_points_give_numbers(Kind, size):
+    for values in itertools.product(PARAMETERS, repeat=len(Kind().parameters)):
+        assert all_numbers(Kind(*values), size * CORNERS, may_refuse=Kind is Periodic)
+
+
+@quietly
+@pytest.mark.parametrize("one, other", itertools.combinations_with_replacement(LEAVES, 2))
+def test_sums_of_extreme_kernels_give_numbers_and_products_do_or_say_that_they_can_not(one, other):
+    for a, b, size in itertools.product(PARAMETERS, PARAMETERS, SIZES):
+        k1, k2 = one(*[a] * len(one().parameters)), other(*[b] * len(other().parameters))
+        assert all_numbers(k1 + k2, size * CORNERS, may_refuse=Periodic in (one, other))
+        assert all_numbers(k1 * k2, size * CORNERS, may_refuse=True)
+
+
+@quietly
+@given(problems(), st.integers(-48, 48), st.integers(0, 2**32 - 1))
+@quick
+def test_whatever_is_drawn_stays_finite_in_other_units(problem, exponent, seed):
+    kernel, X, *_ = problem
+    rng = np.random.default_rng(seed)
+    kernel.parameters = 10.0 ** rng.uniform(-99, 99, len(kernel.parameters))
+    points = np.clip(10.0**exponent * X, -1e50, 1e50)
+    for ask in (lambda: kernel(points), lambda: kernel.diag(points), lambda: kernel.mixed_derivative(points)):
+        assert np.isfinite(answer_or_refusal(ask)).all()
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("c", [2.0**-150, 2.0**-20, 2.0**20, 2.0**150])
+def test_kernels_know_no_unit_of_length(c):
+    X, G = X2, np.random.default_rng(1).standard_normal((5, 5))
+    for here, there in [
+        (Linear(3.0), Linear(3.0 / c**2)),
+        (RBF(3.0, [0.5, 2.0]), RBF(3.0, np.array([0.5, 2.0]) / c**2)),
+        (Matern32(3.0, 0.5), Matern32(3.0, 0.5 / c**2)),
+        (MLP(3.0, 2.0, 0.5), MLP(3.0, 2.0 / c**2, 0.5)),
+        (Periodic(3.0, 0.5, 2.0), Periodic(3.0, 0.5, 2.0 * c)),
+    ]:
+        assert_allclose(there(c * X), here(X), rtol=1e-12)
+        assert_allclose(there.diag(c * X), here.diag(X), rtol=1e-12)
+        assert_allclose(c * there.gradients(G, c * X)[0], here.gradients(G, X)[0], rtol=1e-9, atol=1e-12)
+        assert_allclose(c**2 * there.mixed_derivative(c * X), here.mixed_derivative(X), rtol=1e-12, atol=1e-14)
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("w, b", [(1e-30, 1e-30), (1e-100, 1e-9), (1e-12, 1e-100), (3.0, 1e-20)])
+def test_the_diagonal_of_the_mlp_is_that_of_its_matrix_however_small_its_variances(w, b):
+    k = MLP(2.0, w, b)
+    assert_allclose(k.diag(X2), np.diag(k(X2)), rtol=1e-13)
+    assert_allclose(k.diag_parameter_gradients(np.ones(5), X2)[1][0], np.trace(k(X2)) / 2.0, rtol=1e-13)
+
+
+@quietly
+def test_a_row_far_from_the_others_does_not_spoil_the_slopes_of_the_mlp():
+    X = np.array([[1e10, 1e10], [1e10, 1.00001e10], [0.0, 1.0]])
+    near = MLP().input_derivatives(X[:2], X[:2])
+    far = MLP().input_derivatives(np.vstack([X[:2], [1e50, 0.0]]), X[:2])[:2]
+    assert_allclose(far, near, atol=1e-15)
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize("Kind", LEAVES)
+def test_parameters_beyond_the_range_are_refused_and_theta_is_brought_into_it(Kind):
+    for name, bad in itertools.product(Kind().get_params(), (1e121, 1e300, 10**400, 1e-121, 5e-324)):
+        with pytest.raises(ValueError, match=f"{name} of {Kind.__name__} must be"):
+            Kind(**{name: bad})
+    kernel = Kind()
+    for theta, parameter in [(-1e300, 1e-120), (-300.0, 1e-120), (1e300, 1e120), (1e120, 1e120), (0.0, np.log(2.0))]:
+        kernel.theta = np.full(len(kernel.theta), theta)
+        assert_array_equal(kernel.parameters, parameter)
+        assert np.isfinite(kernel.theta).all()
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "bad",
+    ["1.5", b"1", ["1", "2"], np.complex128(1.0), np.array([1.0 + 0j]), [1.0, [2.0]], {}, object(), [1e-121, 1.0]],
+)
+def test_what_is_no_number_is_no_parameter(bad):
+    for Kind, name in ((RBF, "variance"), (RBF, "inverse_width"), (Linear, "variance")):
+        with pytest.raises(ValueError, match=f"{name} of {Kind.__name__} must be"):
+            Kind(**{name: bad})
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "bad", ["ab", [1.0, [2.0]], [1.0, 2j], np.zeros(2) + 0j, [1.0, np.inf], [[1.0, 2.0]], [], None]
+)
+def test_what_is_no_vector_is_no_theta(bad):
+    kernel = RBF()
+    for name in ("theta", "parameters"):
+        with pytest.raises(ValueError, match=r"must be|is complex|has 2 parameters"):
+            setattr(kernel, name, bad)
+
+
+WRONG_POINTS = [
+    (X2 + 0j, "is complex"),
+    ([[1.0, 1j]], "is complex"),
+    ([["a", "b"]], "must be an array of numbers"),
+    ([[1.0], [1.0, 2.0]], "must be an array of numbers"),
+    (X2 * 1e51, "beyond 1e\\+50"),
+    (np.full((2, 2), 1e308), "beyond 1e\\+50"),
+    ([[10**400, 0]], "must be an array of numbers"),
+    (np.zeros((2, 2, 2)), "got shape"),
+    (np.array([[np.nan, 1e300]]), "contains NaN"),
+]
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize("kernel", [RBF(), Linear() * Bias(), MLP() + White(), Periodic()], ids=repr)
+@pytest.mark.parametrize("X, says", WRONG_POINTS, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_is_no_point_is_refused_by_every_question(kernel, X, says):
+    for ask in (
+        lambda: kernel(X),
+        lambda: kernel(X2, X),
+        lambda: kernel.diag(X),
+        lambda: kernel.gradients(np.ones((5, 5)), X),
+        lambda: kernel.input_derivatives(X2, X),
+        lambda: kernel.diag_gradients(np.ones(5), X),
+        lambda: kernel.mixed_derivative(X),
+        lambda: gp_prior_samples(kernel, X),
+        lambda: gp_posterior(kernel, X, np.ones(5), X2),
+        lambda: gp_posterior(kernel + White(), X2, np.ones(5), X),
+        lambda: gp_gradients(kernel, X, np.ones(5)),
+    ):
+        with pytest.raises(ValueError, match=says):
+            ask()
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "ask, says",
+    [
+        (lambda: RBF().gradients(1j * np.ones((5, 5)), X2), "is complex"),
+        (lambda: RBF().gradients([["a"] * 5] * 5, X2), "must be an array of numbers"),
+        (lambda: RBF().gradients(np.full((5, 5), np.nan), X2), "dL/dK with NaN"),
+        (lambda: RBF(1e100).gradients(np.full((5, 5), 1e300), X2), "beyond the floating-point numbers"),
+        (lambda: 1e299 * RBF(), "variance of RBF must be from 1e-120 to 1e"),
+        (lambda: np.inf * RBF(), "factor of a kernel must be finite and above 0, got inf"),
+        (lambda: 10**400 * RBF(), "factor of a kernel must be finite"),
+        (lambda: RBF() * np.nan, "factor of a kernel must be finite and above 0, got nan"),
+        (lambda: np.float64(1e299) * Linear([1e100, 1.0]), "variance of Linear must be"),
+        (lambda: np.float64(1e99) * Linear([1e50, 1.0]), "variance of Linear must be from 1e-120 to 1e"),
+        (lambda: gp_prior_samples(RBF(), X2, 0), "n_samples must be a whole number of at least 1, got 0"),
+        (lambda: gp_prior_samples(RBF(), X2, 2.0), "n_samples must be a whole number"),
+        (lambda: gp_prior_samples(RBF(), X2, None), "n_samples must be a whole number"),
+        (lambda: gp_prior_samples(RBF(), X2, 10**12), "would fill an array of 5 x 1000000000000 numbers"),
+        (lambda: gp_prior_samples(RBF(), X2, 1, "dice"), "random_state must be"),
+        (lambda: gp_posterior(None, X2, np.ones(5), X2), "kernel must be"),
+        (lambda: gp_gradients(RBF, X2, np.ones(5)), "kernel must be"),
+        (lambda: gp_posterior("rbf", X2, np.ones(5), X2), "kernel must be"),
+        (lambda: gp_posterior(RBF(), X2, 1j * np.ones(5), X2), "Y is complex"),
+        (lambda: gp_posterior(RBF(), X2, ["a"] * 5, X2), "Y must be an array of numbers"),
+        (lambda: gp_posterior(RBF(), X2, 3.0, X2), r"Y has shape \(\)"),
+        (lambda: gp_posterior(RBF(), X2, np.ones((5, 1, 1)), X2), r"Y has shape \(5, 1, 1\)"),
+        (lambda: gp_posterior(RBF(), X2, np.ones((5, 0)), X2), r"Y has shape \(5, 0\)"),
+        (lambda: gp_posterior(RBF(), X2, np.full(5, 1e60), X2), "Y has the entry 1e"),
+        (lambda: gp_posterior(RBF(), X2, np.ones(5), X2, noise_variance="much"), "noise_variance must be"),
+        (lambda: gp_posterior(RBF(), X2, np.ones(5), X2, noise_variance=np.nan), "noise_variance must be"),
+        (lambda: gp_posterior(RBF(), X2, np.ones(5), X2, noise_variance=1e200), "noise_variance must be"),
+        (lambda: gp_posterior(RBF(), X2, np.ones(5), X2, full_covariance="no"), "full_covariance must be True or"),
+        (lambda: gp_posterior(RBF(), X2, np.ones(5), X2, include_noise=1), "include_noise must be True or False"),
+        (lambda: gp_gradients(White(1e-100) * Bias(1e-50), X2, np.full(5, 1e50)), "beyond the floating-point numbers"),
+    ],
+)
+def test_misuse_at_the_edge_of_the_numbers_is_explained(ask, says):
+    with pytest.raises(ValueError, match=says):
+        ask()
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("c", [1e-45, 1e-20, 1e20, 1e45])
+def test_a_process_holds_in_any_units_of_the_data(c):
+    X, y = X2, X2[:, 0] * X2[:, 1]
+    here, there = RBF(2.0) + White(0.1), RBF(2.0 * c**2) + White(0.1 * c**2)
+    expected = gp_log_marginal_likelihood(here, X, y) - 5 * np.log(c)
+    assert_allclose(gp_log_marginal_likelihood(there, X, c * y), expected, rtol=1e-10)
+    for scaled, plain, power in zip(gp_posterior(there, X, c * y, X), gp_posterior(here, X, y, X), (1, 2), strict=True):
+        assert_allclose(scaled, c**power * plain, rtol=1e-9)
+    f, g = gp_prior_samples(there, X, 2, random_state=0), gp_prior_samples(here, X, 2, random_state=0)
+    assert_allclose(f, c * g, rtol=1e-9)
 
 
 # --- the cost of a check ---------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from gplvm_edu.papers.noise import pixel_scores, two_point_probability
 
 quick = settings()  # those of the profile, tests/conftest.py
 NAN = np.nan
+quietly = pytest.mark.filterwarnings("error")
 CUTS = np.array([-1.2, -0.2, 0.1, 2.0])
 NOISES = [Gaussian(0.3, mean=0.4), Probit(bias=-0.3), Ordinal(cuts=CUTS), Ordinal(cuts=CUTS, scale=0.3)]
 LABELS = [(-2.0, 0.3, 5.0), (-1.0, 1.0), range(5), range(5)]
@@ -625,7 +626,7 @@ def test_data_outside_the_set_of_a_noise_model_are_named_with_their_place(noise,
         (lambda: Probit(np.inf), "finite"),
         (lambda: Ordinal(cuts=[1.0, 0.0]), "increase"),
         (lambda: Ordinal(cuts=[1.0, 1.0]), "increase"),
-        (lambda: Ordinal(1), "at least 2"),
+        (lambda: Ordinal(1), "from 2 to 1000, got 1"),
         (lambda: Ordinal(2.5), "n_levels must be a whole number"),
         (lambda: Ordinal(4, cuts=[0.0]), "make 2 levels"),
         (lambda: PerColumn([]), "one for each column"),
@@ -638,6 +639,158 @@ def test_data_outside_the_set_of_a_noise_model_are_named_with_their_place(noise,
 def test_parameters_that_make_no_noise_are_refused_with_a_reason(make, word):
     with pytest.raises(ValueError, match=word):
         make()
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "bad", [1e121, -1e121, 1e300, np.nan, -np.inf, "wide", ["a"], [1.0, [2.0]], 1j, [1 + 0j], [], {}]
+)
+def test_what_is_no_parameter_of_a_noise_model_is_refused(bad):
+    for make, name in (
+        (lambda: Gaussian(bad), "variance"),
+        (lambda: Gaussian(0.1, mean=bad), "mean"),
+        (lambda: Probit(bad), "bias"),
+        (lambda: Ordinal(cuts=bad), "cuts"),
+        (lambda: Ordinal(scale=bad), "scale"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be|{name} is complex"):
+            make()
+    with pytest.raises(ValueError, match="PerColumn needs a list of noise models"):
+        PerColumn([Gaussian(), bad])
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda: Gaussian(None), "variance must be finite and above 0, got None"),
+        (lambda: Ordinal(scale=None), "scale must be finite and above 0, got None"),
+        (lambda: Gaussian(1e-300), "variance must be from 1e-120 to 1e"),
+        (lambda: Gaussian(np.ones((2, 2, 2))), "a number, a vector or a matrix"),
+        (lambda: Gaussian(1.0, np.ones((2, 2))), "mean must be a number or a vector"),
+        (lambda: Probit(np.ones((2, 2))), "bias must be a number or a vector"),
+        (lambda: Ordinal(scale=[1.0, 2.0]), "scale must be one number"),
+        (lambda: Ordinal(cuts=3.0), "cuts must increase"),
+        (lambda: Ordinal(10**9), "n_levels must be a whole number from 2 to 1000.*Gaussian noise"),
+        (lambda: Ordinal("three"), "n_levels must be a whole number"),
+        (lambda: Ordinal("three", cuts=[0.0]), "n_levels must be a whole number"),
+        (lambda: PerColumn(None), "PerColumn needs a list"),
+        (lambda: Ordinal().check([[0.0, 1e9], [1.0, 2.0]]), "level 1000000000 at row 0, column 1.*at most 1000 levels"),
+        (lambda: Ordinal().start([[0.0, 1e9]]), "level 1000000000 at row 0, column 1"),
+        (lambda: Ordinal().start([0.0, 1.0], prior_variance=-1.0), "prior_variance must be"),
+        (lambda: Probit().start([0.0, 1.0], prior_variance=np.nan), "prior_variance must be"),
+        (lambda: Probit().start(["a", "b"]), "Y must be an array of numbers"),
+        (lambda: Ordinal(cuts=[0.0, 1.0]).evaluate([[3.0]], 0.0, 1.0), "got 3 at row 0, column 0"),
+        (lambda: Ordinal(cuts=[0.0, 1.0]).evaluate([[-1.0]], 0.0, 1.0), "got -1 at row 0, column 0"),
+        (lambda: Ordinal(cuts=[0.0, 1.0]).evaluate([[0.0, -2.0]], 0.0, 1.0), "got -2 at row 0, column 1"),
+        (lambda: Gaussian().check([[0.0, 1e60]]), "beyond 1e\\+50 at row 0, column 1"),
+        (lambda: Gaussian().check([[0.0, 1j]]), "Y is complex"),
+        (lambda: Gaussian().check([["a"]]), "Y must be an array of numbers"),
+        (lambda: Gaussian(0.1, mean=[0.0, 1.0]).check([[1.0, 2.0, 3.0]]), "mean has 2 entries"),
+        (lambda: Gaussian().evaluate(np.zeros(3), np.zeros(2), 1.0), r"shapes \(3,\), \(2,\), \(\), which do not fit"),
+        (lambda: Probit(0.0).evaluate("yes", 0.0, 1.0), "must be an array of numbers"),
+        (lambda: Probit(0.0).evaluate(1.0, 1j, 1.0), "is complex"),
+        (lambda: Probit(0.0).sample([0.0, NAN]), "f contains NaN or infinity at entry 1"),
+        (lambda: Probit(0.0).sample([["a"]]), "f must be an array of numbers"),
+        (lambda: Gaussian().sample([0.0], "dice"), "random_state must be"),
+        (lambda: Ordinal(cuts=[0.0]).sample([0.0], -1), "random_state must be"),
+        (lambda: Gaussian().sample([0.0], 0.5), "random_state must be"),
+        (lambda: Gaussian().learn([0.0, 1.0], 0.0, 1.0, max_iter=0.5), "max_iter must be a whole number"),
+        (lambda: PerColumn([Gaussian(), Probit()]).learn([0.0, 1.0], 0.0, 1.0), "one model"),
+        (lambda: PerColumn([Gaussian(), Probit()]).start([0.0, 1.0]), "one model"),
+        (lambda: PerColumn([Gaussian(), Probit()]).predict(0.0, 1.0), "one model"),
+        (lambda: PerColumn([Gaussian(), Probit()]).sample([[0.0]], 0), "one model"),
+    ],
+)
+def test_misuse_of_a_noise_model_is_explained(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+# --- numbers that hold in any units -----------------------------------------------------------------------------
+
+MEANS = (0.0, 1e-100, -1.0, 1e8, -1e30, 1e100, -1e100)
+VARIANCES = (1e-100, 1e-30, 1.0, 1e30, 1e100)
+EXTREME_NOISES = [
+    *[(Gaussian(s, mean=m), (-1e50, 0.0, 1e50)) for s in (1e-100, 1.0, 1e100) for m in (0.0, 1e100)],
+    *[(Probit(b), (-1.0, 1.0)) for b in (0.0, 1e-100, 1e100, -1e100)],
+    *[
+        (Ordinal(cuts=cuts, scale=s), range(len(cuts) + 1))
+        for s in (1e-100, 1.0, 1e100)
+        for cuts in ([0.0], [0.0, 1e-100], [-1.0, 1.0, 1.0 + 1e-9], [-1e100, 0.0, 1e100])
+    ],
+]
+
+
+@quietly
+@pytest.mark.parametrize("noise, labels", EXTREME_NOISES, ids=lambda value: repr(value)[:60])
+def test_extreme_means_and_variances_give_numbers(noise, labels):
+    mean, variance = (part.reshape(-1, 1) for part in np.meshgrid(MEANS, VARIANCES))
+    for f in (noise.predict, noise.deviation, noise.signal_deviation):
+        assert np.isfinite(f(mean, variance)).all()
+    assert np.isfinite(noise.sample(mean, 0)).all()
+    for y in labels:
+        terms = noise.evaluate(np.full_like(mean, y), mean, variance)
+        assert all(np.isfinite(term).all() for term in terms)
+        assert np.all(terms.nu >= 0) and np.all(terms.nu * variance <= 1 + 1e-12)
+        assert all(np.isfinite(site).all() for site in sites(terms.g, terms.nu, mean, variance))
+        assert all(np.isfinite(part).all() for part in match_moments(terms.g, terms.nu, mean, variance))
+        assert np.isfinite(noise.theta_gradient(np.full_like(mean, y), mean, variance)).all()
+
+
+@quietly
+@pytest.mark.parametrize("noise, labels", EXTREME_NOISES, ids=lambda value: repr(value)[:60])
+@pytest.mark.parametrize("mean, variance", [(0.0, 1e-100), (1e100, 1.0), (-1e30, 1e-30), (1.0, 1e100)])
+def test_what_is_learnt_at_the_extremes_is_a_noise_model(noise, labels, mean, variance):
+    Y = np.array(labels, float)[:, None]
+    learnt = noise.learn(Y, mean, variance, max_iter=5)
+    assert np.isfinite(learnt.theta).all()
+    before, after = (np.sum(model.log_partition(Y, mean, variance)) for model in (noise, learnt))
+    assert after >= before - 1e-9 * abs(before)
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("mean", [0.0, 0.3, -7.0, 40.0, 1e4, -1e9, 1e30, -1e90])
+@pytest.mark.parametrize("width", [1e-6, 1e-8, 1e-30, 1e-90])
+def test_a_narrow_interval_is_an_observation_of_its_centre(mean, width):
+    """Its probability is the density times the width, as long as the density hardly changes within it."""
+    cuts = [0.0, width]
+    log_Z, g, nu = Ordinal(cuts=cuts).evaluate(1.0, mean, 1.0)
+    decay = 0.5 * abs(mean) * width
+    rest = np.log(-np.expm1(-decay) / decay) if decay > 0 else 0.0  # from the edge nearer to the mean
+    nearer = width if mean > 0 else 0.0
+    assert_allclose(log_Z, norm.logpdf(nearer, mean, np.sqrt(2.0)) + np.log(width) + rest, rtol=1e-9)
+    assert_allclose(nu, 0.5, rtol=1e-9)
+    if decay < 1e-3:
+        assert_allclose(g, 0.5 * (0.5 * width - mean), rtol=1e-9, atol=1e-16)
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("mean", [1e6, 1e12, 1e17, 1e50, 1e99])
+@pytest.mark.parametrize("variance", [1e-100, 1.0, 1e3])
+def test_far_in_the_tail_only_the_nearer_cut_counts(mean, variance):
+    """A middle level seen from far away is a probit of its nearer edge, also where h - l is lost to rounding."""
+    for ours, probit in zip(
+        Ordinal(cuts=[-1.0, 0.0]).evaluate(1.0, mean, variance), Probit(0.0).evaluate(-1.0, mean, variance), strict=True
+    ):
+        assert_allclose(ours, probit, rtol=1e-6)
+
+
+@quietly
+@pytest.mark.identity
+@pytest.mark.parametrize("c", [1e-45, 1e-20, 1e20, 1e45])
+def test_gaussian_noise_holds_in_any_units(c):
+    rng = np.random.default_rng(0)
+    Y, mean, variance = rng.normal(size=(6, 2)), rng.normal(size=(6, 2)), rng.uniform(0.1, 2.0, (6, 2))
+    here, there = Gaussian(0.3, mean=0.0), Gaussian(0.3 * c**2, mean=0.0)
+    log_Z, g, nu = here.evaluate(Y, mean, variance)
+    expected = (log_Z - np.log(c), g / c, nu / c**2)
+    for ours, theirs in zip(there.evaluate(c * Y, c * mean, c**2 * variance), expected, strict=True):
+        assert_allclose(ours, theirs, rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.bad_input

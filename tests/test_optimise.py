@@ -1,6 +1,7 @@
 """Scaled conjugate gradients and L-BFGS as generators: what they find, count and leave behind."""
 
 import itertools
+import threading
 import traceback
 from decimal import Decimal, localcontext
 
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize as scipy_optimize
 
-from gplvm_edu.optimise import Iterate, check_gradient, minimise
+from gplvm_edu.checks import NotFiniteError
+from gplvm_edu.optimise import Iterate, check_gradient, minimise, minimise_rows
 from gplvm_edu.optimise.iterate import Objective
 from gplvm_edu.optimise.lbfgs import Step, cubic_minimum, inverse_hessian_times, wolfe_search
 from gplvm_edu.optimise.scg import curvature
 
 BOTH = pytest.mark.parametrize("method", ["scg", "l-bfgs"])
+quietly = pytest.mark.filterwarnings("error")
 
 
 class Counted:
@@ -464,12 +467,210 @@ def test_a_start_that_is_not_finite_is_an_error(method, answer):
         next(minimise(lambda x: answer, np.zeros(2), method=method))
 
 
-@pytest.mark.bad_input
+# ---- numbers that hold in any units
+
+
+@quietly
 @BOTH
-def test_gradients_too_large_to_square_end_the_run(method):
-    with np.errstate(all="ignore"):
-        iterates = list(minimise(lambda x: (1e200 * x @ x, 2e200 * x), np.ones(2), method=method, max_iter=50))
-    assert iterates[-1].stopped == "stalled"
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-100, 1e-40, 1e-8, 1e8, 1e40, 1e100, 1e200, 1e290])
+def test_functions_of_any_size_are_minimised_in_units_of_their_gradient(method, size):
+    f, minimum = quadratic(4, 30.0, seed=0)
+
+    def sized(x):
+        value, gradient = f(x)
+        return size * value, size * gradient
+
+    iterates = list(minimise(sized, np.ones(4), method=method, tolerance=min(1e-7 * size, 1e100)))
+    assert iterates[-1].stopped == ("gradient" if size < 1e110 else "stalled")  # no tolerance may be beyond 1e100
+    assert_allclose(iterates[-1].x, minimum, atol=1e-6)
+    for iterate in iterates:
+        assert iterate.value == sized(iterate.x)[0]
+        assert_array_equal(iterate.gradient, sized(iterate.x)[1])
+
+
+@quietly
+@BOTH
+@pytest.mark.parametrize("size", [1e-100, 1e-60, 1e-20, 1e20, 1e60, 1e99])
+@pytest.mark.parametrize("steepness", [1e-200, 1e-100, 1.0, 1e100, 1e200])
+def test_variables_of_any_size_end_with_a_reason(method, size, steepness):
+    def f(x):
+        with np.errstate(over="ignore"):  # far from the minimum the function itself is no number
+            u = x / size - 0.5
+            return steepness * float(u @ u), 2.0 * steepness / size * u
+
+    iterates = list(minimise(f, size * np.ones(3), method=method, max_iter=60, tolerance=0))
+    assert iterates[-1].stopped in ("gradient", "stalled", "max_iter")
+    assert np.all(np.diff([iterate.value for iterate in iterates]) <= 0)
+    assert all(np.isfinite(iterate.x).all() for iterate in iterates)
+
+
+@quietly
+@BOTH
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+def test_a_minimum_of_zero_is_approached_without_a_warning(method, scale):
+    *_, last = minimise(lambda x: (scale * (x @ x), 2 * scale * x), np.array([3.0, 7.0]), method, 2000, tolerance=0)
+    assert last.stopped in ("gradient", "stalled") and last.value <= 1e-30 * scale
+
+
+@quietly
+@BOTH
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (-np.sum(x), -np.ones_like(x)),
+        lambda x: (-float(np.sum(x**2)), -2 * x),
+        lambda x: (-float(np.sum(np.exp(np.minimum(x, 600)))), -np.exp(np.minimum(x, 600))),
+        lambda x: (-float(np.sum(x**3)), -3 * x**2),
+    ],
+    ids=["plane", "dome", "exponential", "cube"],
+)
+def test_a_function_without_a_minimum_ends_with_a_reason(method, f):
+    iterates = list(minimise(f, np.ones(2), method=method, max_iter=300))
+    assert iterates[-1].stopped in ("stalled", "max_iter")
+    assert all(iterate.is_finite and np.isfinite(iterate.x).all() for iterate in iterates)
+
+
+@BOTH
+def test_a_trial_that_leaves_the_finite_numbers_is_a_step_too_long(method):
+    def f(x):
+        if np.any(x <= 0):
+            raise NotFiniteError("no number here")
+        return walled(x)
+
+    *_, last = minimise(f, np.array([8.0, 0.02]), method=method, tolerance=1e-7)
+    assert last.converged
+    assert_allclose(last.x, 1.0, atol=1e-5)
+    with pytest.raises(NotFiniteError, match="no number here"):
+        next(minimise(f, np.array([-1.0]), method=method))
+
+
+@BOTH
+@pytest.mark.parametrize("call", range(1, 9))
+@pytest.mark.parametrize(
+    "answer", [(np.nan, np.zeros(2)), (1.0, [np.nan, 0]), (-np.inf, np.ones(2)), (0.0, [1e200, 0])]
+)
+def test_an_answer_that_is_not_finite_is_survived_at_every_call_but_the_first(method, call, answer):
+    calls = itertools.count()
+
+    def f(x):
+        return answer if next(calls) == call else rosenbrock(x)
+
+    *_, last = minimise(f, np.array([-1.2, 1.0]), method=method)
+    assert last.converged
+    assert_allclose(last.x, 1.0, atol=1e-3)
+
+
+# ---- many small problems at once
+
+TARGETS = np.random.default_rng(0).normal(size=(6, 2))
+
+
+def bowls(X, rows):
+    return 0.5 * np.sum((X - TARGETS[rows]) ** 2, axis=1), X - TARGETS[rows]
+
+
+@quietly
+@pytest.mark.parametrize("exponent", [-300, -200, -100, -40, 0, 40, 100, 200, 300])
+def test_every_row_has_its_own_unit(exponent):
+    size = 10.0 ** np.array([exponent, 0, -exponent, exponent, 0, -exponent])
+
+    def sized(X, rows):
+        value, gradient = bowls(X, rows)
+        return size[rows] * value, size[rows, None] * gradient
+
+    X, values = minimise_rows(sized, np.zeros((6, 2)), tolerance=0)
+    assert_allclose(X, TARGETS, atol=1e-7)
+    assert np.all(values <= 1e-13 * size)
+
+
+@quietly
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["value", "gradient"])
+def test_a_trial_of_a_row_that_is_not_finite_is_a_step_too_long(bad, where):
+    def f(X, rows):
+        value, gradient = bowls(X, rows)
+        beyond = np.any(X > TARGETS[rows] + 1.0, axis=1)
+        if where == "value":
+            return np.where(beyond, bad, value), gradient
+        return np.where(beyond, -1.0, value), np.where(beyond[:, None], bad, gradient)
+
+    assert_allclose(minimise_rows(f, TARGETS + [-8.0, 0.5])[0], TARGETS, atol=1e-7)
+
+
+@quietly
+def test_the_rows_belong_to_the_caller_and_the_arrays_of_the_objective_to_it():
+    value, gradient, X0 = np.zeros(6), np.zeros((6, 2)), np.ones((6, 2))
+
+    def reused(X, rows):
+        v, g = value[: len(rows)], gradient[: len(rows)]
+        v[:], g[:] = bowls(X, rows)
+        X[:] = np.nan
+        return v, g
+
+    assert_allclose(minimise_rows(reused, X0)[0], TARGETS, atol=1e-7)
+    assert_array_equal(X0, 1.0)
+    assert_array_equal(minimise_rows(bowls, X0, max_iter=0)[0], X0)
+
+
+@quietly
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"X0": np.zeros(6)}, r"X0 must be an array of shape.*got shape \(6,\)"),
+        ({"X0": np.zeros((6, 2)) + 1j}, "X0 is complex"),
+        ({"X0": [["a", "b"]]}, "X0 must be an array of numbers"),
+        ({"X0": np.full((6, 2), np.nan)}, "X0 contains NaN.*Start the row elsewhere"),
+        ({"X0": np.full((6, 2), 1e60)}, "X0 has the entry 1e"),
+        ({"max_iter": -1}, "max_iter must be a whole number"),
+        ({"max_iter": 0.5}, "max_iter must be a whole number"),
+        ({"max_iter": None}, "max_iter must be a whole number"),
+        ({"tolerance": np.nan}, "tolerance must be"),
+        ({"tolerance": "small"}, "tolerance must be"),
+        ({"value_and_gradient": "bowls"}, "value_and_gradient must be a function"),
+        ({"value_and_gradient": lambda X, rows: X}, "must return"),
+        ({"value_and_gradient": lambda X, rows: (np.zeros(5), X)}, r"shapes \(5,\) and \(6, 2\) for 6 rows"),
+        ({"value_and_gradient": lambda X, rows: (np.zeros(6), X[:, 0])}, r"shapes \(6,\) and \(6,\)"),
+        ({"value_and_gradient": lambda X, rows: (np.zeros(6), X + 0j)}, "is complex"),
+        ({"value_and_gradient": lambda X, rows: (np.full(6, np.nan), X)}, "At the start of row 0 the value is nan"),
+        ({"value_and_gradient": lambda X, rows: (np.zeros(6), X + np.inf)}, "of row 0 .*gradient inf"),
+    ],
+)
+def test_rows_that_can_not_be_minimised_are_refused(change, message):
+    arguments = {"value_and_gradient": bowls, "X0": np.zeros((6, 2)), **change}
+    with pytest.raises(ValueError, match=message):
+        minimise_rows(**arguments)
+
+
+# ---- a reader who loses patience
+
+
+@BOTH
+@pytest.mark.parametrize("call", range(1, 12))
+def test_an_interrupt_at_any_evaluation_leaves_nothing_running_and_nothing_shared(method, call):
+    calls, before = itertools.count(1), (threading.active_count(), np.geterr())
+
+    def f(x):
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return rosenbrock(x)
+
+    run = minimise(f, np.array([-1.2, 1.0]), method=method)
+    with pytest.raises(KeyboardInterrupt):
+        list(run)
+    assert next(run, "over") == "over"
+    assert (threading.active_count(), np.geterr()) == before
+    again, fresh = (list(minimise(rosenbrock, np.array([-1.2, 1.0]), method=method)) for _ in range(2))
+    assert [i.value for i in again] == [i.value for i in fresh] and fresh[-1].converged
+
+
+@BOTH
+def test_an_interrupt_between_two_iterates_ends_the_run(method):
+    run = minimise(rosenbrock, np.array([-1.2, 1.0]), method=method)
+    next(run), next(run)
+    with pytest.raises(KeyboardInterrupt):
+        run.throw(KeyboardInterrupt())
+    assert next(run, "over") == "over"
 
 
 # ---- points at which a matrix can't be factorised
@@ -562,11 +763,31 @@ def test_the_gradient_checker_is_not_guarded():
         ({"x0": 1.0}, r"x0 must be a flat vector.*shape \(\)"),
         ({"x0": []}, r"x0 must be a flat vector, not empty.*\(0,\)"),
         ({"x0": [0.0, np.nan]}, r"x0 must be finite, but x0\[1\] is nan"),
+        ({"x0": np.zeros(2) + 1j}, "x0 is complex"),
+        ({"x0": ["a", "b"]}, "x0 must be an array of numbers"),
+        ({"x0": [0.0, [1.0, 2.0]]}, "x0 must be an array of numbers"),
+        ({"x0": [0.0, -1e121]}, r"x0\[1\] is -1e\+121: beyond 1e\+120"),
+        ({"x0": None}, r"x0 must be a flat vector.*shape \(\)"),
+        ({"method": None}, "no method None"),
+        ({"method": ["scg"]}, r"no method \['scg'\]"),
+        ({"max_iter": np.nan}, "max_iter must be a whole number.*got nan"),
+        ({"max_iter": "ten"}, "max_iter must be a whole number.*got 'ten'"),
+        ({"max_iter": None}, "max_iter must be a whole number.*got None"),
+        ({"tolerance": None}, "tolerance must be.*got None"),
+        ({"tolerance": np.inf}, "tolerance must be.*got inf"),
+        ({"value_and_gradient": "rosenbrock"}, "value_and_gradient must be a function, got 'rosenbrock'"),
     ],
 )
+@quietly
 def test_wrong_arguments_are_refused_at_the_call(wrong, message):
     with pytest.raises(ValueError, match=message):
-        minimise(rosenbrock, **{"x0": np.zeros(2), **wrong})
+        minimise(**{"value_and_gradient": rosenbrock, "x0": np.zeros(2), **wrong})
+
+
+@BOTH
+def test_a_thousand_million_steps_may_be_allowed(method):
+    *_, last = minimise(rosenbrock, np.array([-1.2, 1.0]), method=method, max_iter=10**9)
+    assert last.converged
 
 
 @pytest.mark.bad_input
@@ -578,8 +799,16 @@ def test_wrong_arguments_are_refused_at_the_call(wrong, message):
         ((1.0, np.zeros(3)), r"gradient has shape \(3,\), but x has \(2,\)"),
         ((1.0, np.zeros((2, 1))), r"gradient has shape \(2, 1\).*ravel"),
         ((np.zeros(2), np.zeros(2)), "must return"),
+        (("1", np.zeros(2)), "must return"),
+        ((1j, np.zeros(2)), "value that value_and_gradient returns is complex"),
+        ((np.array(1j), np.zeros(2)), "is complex"),
+        ((None, np.zeros(2)), "must be an array of numbers|At evaluation 1 the value is nan"),
+        ((1.0, np.zeros(2) + 1j), "gradient that value_and_gradient returns is complex"),
+        ((1.0, None), "gradient has shape|must be an array of numbers"),
+        ((1.0, ["a", "b"]), "must be an array of numbers"),
     ],
 )
+@quietly
 def test_an_objective_that_returns_something_else_is_refused(method, answer, message):
     with pytest.raises(ValueError, match=message):
         next(minimise(lambda x: answer, np.zeros(2), method=method))
@@ -646,6 +875,18 @@ def test_the_checker_refuses_what_is_not_finite_or_not_flat():
         check_gradient(walled, np.array([1e-9]))
     with pytest.raises(ValueError, match="x must be a flat vector"):
         check_gradient(rosenbrock, np.zeros((2, 2)))
+    for step in (0.0, -1.0, 1e-17, np.nan, "small", None, 2.0):
+        with pytest.raises(ValueError, match="step must be"):
+            check_gradient(rosenbrock, np.zeros(2), step)
+    with pytest.raises(ValueError, match="x is complex"):
+        check_gradient(rosenbrock, np.zeros(2) + 1j)
+
+
+@quietly
+@pytest.mark.parametrize("size", [1e-200, 1e-100, 1e100, 1e200])
+def test_the_checker_knows_no_unit_of_the_function(size):
+    f, _ = quadratic(3, 5.0, seed=1)
+    assert check_gradient(lambda x: tuple(size * part for part in f(x)), np.ones(3)) < 1e-8
 
 
 def test_an_iterate_reads_as_x_value_and_evaluations():

@@ -608,6 +608,52 @@ def test_units_only_scale_the_map(Model, scale):
         assert_allclose(one.stress_, other.stress_, rtol=1e-4)
 
 
+PLACES = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+LATTICE = np.c_[PLACES, np.prod(PLACES, axis=1) % 3]  # many equal distances
+TURN = np.linalg.qr(points(3, 3, 3))[0]
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("change", [lambda Y: 0.1 * Y, lambda Y: 1e-8 * Y, lambda Y: Y @ TURN, lambda Y: Y + 2.0**30])
+@pytest.mark.parametrize(
+    "model", [Isomap(), NonMetricMDS(max_iter=25), NonMetricMDS(ties="secondary", max_iter=25)], ids=str
+)
+def test_equal_distances_stay_equal_in_other_units(model, change):
+    one, other = (squareform(pdist(model.fit(Y).embedding_)) for Y in (LATTICE, change(LATTICE)))
+    assert_allclose(other / other.max(), one / one.max(), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-49, 1e49])
+@pytest.mark.parametrize("Model", [*STRESS_MAPS, Isomap])
+def test_units_far_from_one_overflow_nowhere(Model, scale):
+    options = {} if Model is Isomap else dict(max_iter=25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        one, *others = (Model(**options).fit(unit * points(0)) for unit in (1.0, scale))
+    assert_allclose(others[0].embedding_ / scale, one.embedding_, atol=1e-6)
+
+
+@pytest.mark.bad_input
+def test_isomap_keeps_its_own_data_and_wants_distances_of_new_points():
+    Y, new = points(0), points(1, 3)
+    model = Isomap().fit(Y)
+    before = model.transform(new)
+    Y[:] = 0.0
+    assert_allclose(model.transform(new), before, rtol=0)
+    with pytest.raises(ValueError, match="the entry -1 at row 0, column 0, and a distance is 0 or more"):
+        Isomap(metric="distance").fit(cdist(GOOD, GOOD)).transform(-np.ones((1, 20)))
+
+
+@pytest.mark.filterwarnings("error::gplvm_edu.base.ObjectiveFellWarning")
+@pytest.mark.parametrize("Model", STRESS_MAPS)
+def test_no_step_raises_the_stress_of_skewed_data(Model):
+    for seed in range(10):
+        Y = points(seed, 12) * 10.0 ** np.random.default_rng(seed).integers(-6, 7, 4)
+        Y[:3] = Y[3:6]
+        model = Model(1 + seed % 3, init=("classical", "random")[seed % 2], random_state=0, max_iter=50).fit(Y)
+        assert np.isfinite(model.embedding_).all()
+
+
 @pytest.mark.parametrize("Model", STRESS_MAPS)
 def test_data_and_their_distances_give_one_map(Model):
     Y = points(0)
@@ -669,7 +715,7 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
         (np.where(GOOD > 2, np.nan, GOOD), "NaN"),
         (GOOD + 1j, "Complex data not supported"),
         (np.ones((6, 3)), "all points coincide"),
-        (1e200 * GOOD, "Rescale the data"),
+        (1e200 * GOOD, "Use larger units"),
         (GOOD[:2], "n_components=2 is too many"),
     ],
     ids=["1-D", "no rows", "no columns", "strings", "one row", "inf", "nan", "complex", "constant", "huge", "two rows"],
@@ -689,9 +735,10 @@ test_bad_parameters_get_a_clear_error = refused(
         (Isomap(disconnected="ignore"), "one of 'bridge', 'error'"),
         (MetricMDS(20), "at most 19"),
         (MetricMDS(2.0), "whole number"),
-        (MetricMDS(init="pca!"), "init must be"),
+        (MetricMDS(init="pca!"), "There is no init 'pca!': choose one of classical, random"),
         (MetricMDS(init=np.zeros((20, 3))), r"shape \(20, 3\)"),
         (MetricMDS(init=np.ones((20, 2))), "coincide"),
+        (MetricMDS(init=1e-100 * GOOD[:, :2]), "within 1e-50"),
         (MetricMDS(init=np.full((20, 2), np.nan)), "finite array"),
         (SammonMapping(optimiser="newton"), "optimiser must be one of"),
         (SammonMapping(max_iter=-1), "max_iter"),

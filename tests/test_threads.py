@@ -76,7 +76,7 @@ def test_size_decides():
 def test_an_error_inside_leaves_the_environment_as_it_was():
     with pytest.raises(ZeroDivisionError), one_thread():
         raise ZeroDivisionError
-    assert n_threads() == 2 and one_thread.inside == 0
+    assert n_threads() == 2 and not one_thread.inside
 
 
 def test_contexts_of_several_python_threads_may_overlap_in_any_order():
@@ -182,3 +182,23 @@ def test_bad_data_get_the_models_own_error():
             PPCA().fit(bad)
     with pytest.raises(ValueError, match="n_active"):
         SparseGPLVM(n_active="many").fit(np.eye(5))
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_an_interrupt_while_threads_are_set_leaves_the_environment_as_it_was(monkeypatch, when):
+    calls = 0
+
+    def impatient(library, number):
+        nonlocal calls
+        calls += 1
+        set_threads(library, number)
+        if calls == when:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "set_threads", impatient)
+    with threadpool_limits(2, user_api="blas"):
+        with pytest.raises(KeyboardInterrupt):
+            suited(len)(lambda Y: n_threads())(np.zeros((3, 3)))
+        monkeypatch.undo()
+        suited(len)(lambda Y: n_threads())(np.zeros((3, 3)))
+        assert n_threads() == 2 and not one_thread.inside

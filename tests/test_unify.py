@@ -11,6 +11,7 @@ from scipy import linalg
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn import decomposition, manifold
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF as SklearnRBF
 
 from gplvm_edu import DualPPCA
@@ -749,6 +750,92 @@ def test_more_dimensions_than_the_data_have_stay_empty():
     assert_allclose(X.embedding_[:, 1:], 0.0, atol=1e-6)
     assert_allclose(X.transform(Y), X.embedding_, atol=1e-6)
     assert X.cross_entropy_ == -np.inf and X.noise_variance_ == 0.0
+
+
+# --- units, copies, and what can't be told apart ----------------------------------------------------------------
+
+
+@pytest.mark.identity
+@each_way
+@pytest.mark.parametrize("scale", [1e-50, 1e-8, 1e8, 1e50])
+def test_the_minimiser_does_not_care_for_units(reverse, low_rank, scale):
+    S = covariance(np.random.default_rng(0), 6)
+    (X, c), (X2, c2) = minimiser(S, 2, reverse, low_rank), minimiser(scale * S, 2, reverse, low_rank)
+    unit = 1 / scale if low_rank == "precision" else scale
+    assert_allclose(c2 / unit, c, rtol=1e-9)
+    assert_allclose(X2 / np.sqrt(unit), X, atol=1e-9 * np.abs(X).max())
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("scale", [1e-49, 1e-8, 2000.0, 1e8, 1e49])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_minor_components_do_not_care_for_units(reverse, scale):
+    Y = np.random.default_rng(0).standard_normal((30, 4))
+    one, other = (MinorComponents(2, reverse).fit(unit * Y) for unit in (1.0, scale))
+    assert_allclose(other.embedding_ / scale, one.embedding_, atol=1e-9)
+    assert_allclose(other.score(scale * Y) + 4 * np.log(scale), one.score(Y), atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_eigenpairs_of_huge_and_tiny_matrices(scale):
+    S = covariance(np.random.default_rng(0), 6)
+    one, other = leading_eigenpairs(S, 2), leading_eigenpairs(scale * S, 2)
+    assert_allclose(other[0] / scale, one[0], rtol=1e-12)
+    assert_allclose(other[1], one[1], atol=1e-12)
+    assert_allclose(other[2] / scale, one[2], rtol=1e-9)
+
+
+@pytest.mark.bad_input
+def test_a_linear_kernel_far_from_the_origin_is_refused_before_it_misleads():
+    for offset in (2.0**20, 2.0**30):
+        with pytest.raises(ValueError, match="what tells the points apart is lost in rounding"):
+            KernelPCA(kernel=Linear()).fit(GOOD + offset)
+    assert_allclose(KernelPCA(2).fit(GOOD + 2.0**10).embedding_, KernelPCA(2).fit(GOOD).embedding_, atol=1e-9)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "model, Y",
+    [
+        (KernelPCA(), GOOD),
+        (KernelPCA(metric="precomputed"), GOOD @ GOOD.T),
+        (ClassicalMDS(), GOOD),
+        (ClassicalMDS(metric="distance"), np.sqrt(squared_distances(GOOD))),
+        (MinorComponents(1), GOOD),
+    ],
+    ids=str,
+)
+def test_a_model_keeps_its_own_data(model, Y):
+    given_data = Y.copy()
+    before = model.fit(given_data).transform(Y[:2])
+    given_data[:] = 0.0
+    assert_allclose(model.transform(Y[:2]), before, rtol=0)
+
+
+@pytest.mark.bad_input
+def test_methods_say_what_they_want():
+    for ask in (lambda m: m.get_covariance(), lambda m: m.sample(), lambda m: m.impute(GOOD)):
+        with pytest.raises(NotFittedError):
+            ask(MinorComponents())
+    with pytest.raises(NotFittedError):
+        KernelPCA().feature_weights(GOOD[:, :2])
+    model = MinorComponents(1).fit(GOOD)
+    with pytest.raises(ValueError, match="n_samples=1000000000 would fill"):
+        model.sample(10**9)
+    with pytest.raises(ValueError, match="return_std must be True or False, got 'yes'"):
+        model.impute(GOOD, return_std="yes")
+    with pytest.raises(ValueError, match=r"kernel gave an array of shape \(2, 2\) where \(10, 10\)"):
+        KernelPCA(kernel=lambda Y, Z=None: np.eye(2)).fit(GOOD)
+    with pytest.raises(ValueError, match="kernel must be a kernel"):
+        KernelPCA(kernel=RBF).fit(GOOD)
+    with pytest.raises(ValueError, match="shrink must be True or False, got 1"):
+        KernelPCA(shrink=1).fit(GOOD)
+
+
+def test_rows_that_are_alike_but_for_the_rounding_of_their_mean_go_to_the_origin():
+    for model in (KernelPCA(2), ClassicalMDS(2)):
+        fitted = model.fit(np.full((30, 3), 0.1))
+        assert not fitted.embedding_.any() and not fitted.transform(np.ones((1, 3))).any()
 
 
 # --- the explorer --------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from scipy.special import multigammaln
 from scipy.stats import multivariate_normal
 from sklearn import decomposition
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from gplvm_edu import datasets, ppca
 from gplvm_edu.kernels import RBF, Linear
@@ -31,6 +31,7 @@ from gplvm_edu.wishart import (
     em_progress,
     em_rates,
     em_step,
+    fast,
     features_from_kernel,
     kernel_covariance,
     log_likelihood,
@@ -607,7 +608,7 @@ test_wrong_parameters_are_named = refused(
         (ProbabilisticKernelPCA(noise_variance=-1.0), "noise_variance must be a finite number above 0, got -1.0"),
         (ProbabilisticKernelPCA(noise_variance=0.1, method="em"), "can't be fixed"),
         (ProbabilisticKernelPCA(init_noise_variance=0.0, method="em"), "init_noise_variance must be"),
-        (ProbabilisticKernelPCA(init="isomap", method="em"), "init must be one of"),
+        (ProbabilisticKernelPCA(init="isomap", method="em"), "There is no init 'isomap': choose one of random, pca"),
         (ProbabilisticKernelPCA(init=np.zeros((12, 2)), method="em"), "span 2 dimensions"),
         (ProbabilisticKernelPCA(init=np.ones((3, 2)), method="em"), r"shape \(12, 2\)"),
         (ProbabilisticKernelPCA(5, init="pca", method="em"), "4 columns at most"),
@@ -720,7 +721,8 @@ def test_squared_distances_of_data_are_taken_without_a_question(data):
 def test_rounding_below_zero_is_no_negative_distance():
     D2 = squared_distances(np.vstack([GOOD[:1], GOOD[:11]]))  # the first point twice
     D2[0, 1] = D2[1, 0] = -1e-15
-    assert ProbabilisticKernelPCA(2, metric="squared_distance", noise_variance=1.0).fit(D2).embedding_.shape == (12, 2)
+    model = ProbabilisticKernelPCA(2, metric="squared_distance", noise_variance=1.0).fit(D2)
+    assert model.embedding_.shape == model.transform(D2).shape == (12, 2)
 
 
 def test_four_kinds_of_random_state():
@@ -779,6 +781,81 @@ def test_a_centred_kernel_has_no_ordinary_density():
 def test_em_that_stops_early_says_so():
     with pytest.warns(ConvergenceWarning, match="ProbabilisticKernelPCA stopped at max_iter=3 before it had converged"):
         ProbabilisticKernelPCA(2, method="em", max_iter=3, random_state=0).fit(GOOD)
+
+
+@pytest.mark.identity
+def test_the_fast_step_keeps_its_digits_when_columns_are_nearly_parallel():
+    rng = np.random.default_rng(0)
+    Q, V = np.linalg.qr(rng.standard_normal((8, 8)))[0], np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    lam, d, s2 = np.array([1e8, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), np.array([1e4, 2.0]), 1.0
+    X_new, _, value = fast.em_step((Q * lam) @ Q.T, (Q[:, :2] * d) @ V, s2)
+    fit = np.sum(lam[:2] / (d**2 + s2)) + lam[2:].sum() / s2
+    assert_allclose(value, -0.5 * (np.sum(np.log(d**2 + s2)) + 6 * np.log(s2) + fit), rtol=1e-7)  # in the axes of S
+    lengths = lam[:2] * d / (s2 + lam[:2] * d**2 / (d**2 + s2))
+    assert_allclose(np.linalg.svd(X_new)[1], lengths, rtol=1e-7)
+
+
+@pytest.mark.identity
+@pytest.mark.filterwarnings("error::gplvm_edu.base.ObjectiveFellWarning")
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e6])
+def test_em_is_not_taken_in_by_the_saddle_where_all_points_are_one(size):
+    best = ProbabilisticKernelPCA().fit(GOOD)
+    for options in (dict(init=size * GOOD[:, :2]), dict(init_noise_variance=size)):
+        model = ProbabilisticKernelPCA(method="em", random_state=0, **options).fit(GOOD)
+        assert model.converged_
+        assert_allclose(model.log_likelihood_, best.log_likelihood_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error::gplvm_edu.base.ObjectiveFellWarning")
+@pytest.mark.parametrize("outlier", [1e2, 1e4, 1e6])
+def test_em_never_falls_although_one_point_is_far_away(outlier):
+    Y = GOOD.copy()
+    Y[0] *= outlier
+    model = ProbabilisticKernelPCA(method="em", kernel=Linear(), max_iter=200, random_state=0)
+    if outlier < 1e5:
+        assert np.isfinite(model.fit(Y).embedding_).all()
+    else:
+        with pytest.raises(ValueError, match="rounding errors of the total are larger than what EM gains"):
+            model.fit(Y)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("scale", [1e-49, 1e-8, 1e8, 1e49])
+@pytest.mark.parametrize("method", ["ml", "em"])
+def test_units_change_the_likelihood_by_the_jacobian_only(method, scale):
+    D = np.sqrt(squared_distances(GOOD))
+    D /= D.max()
+    options = dict(method=method, metric="distance", max_iter=25, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        one, other = (ProbabilisticKernelPCA(**options).fit(unit * D) for unit in (1.0, scale))
+    assert_allclose(other.embedding_ / scale, one.embedding_, atol=1e-9)
+    assert_allclose(other.log_likelihood_ + 12 * np.log(scale), one.log_likelihood_, atol=1e-9)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("metric", ["kernel", "precomputed", "distance", "squared_distance"])
+def test_a_model_keeps_its_own_data(metric):
+    D2 = squared_distances(GOOD)
+    Y = {"kernel": GOOD, "precomputed": GOOD @ GOOD.T, "distance": np.sqrt(D2), "squared_distance": D2}[metric]
+    given_data = Y.copy()
+    model = ProbabilisticKernelPCA(metric=metric).fit(given_data)
+    before = model.transform(Y[:2])
+    given_data[:] = 0.0
+    assert_allclose(model.transform(Y[:2]), before, rtol=0)
+
+
+@pytest.mark.bad_input
+def test_drawing_kernels_asks_for_no_more_than_there_is_room_for():
+    with pytest.raises(NotFittedError):
+        ProbabilisticKernelPCA().sample_kernels(3)
+    model = ProbabilisticKernelPCA().fit(GOOD)
+    for n_features, n_samples in ((3, 10**9), (10**9, 1)):
+        with pytest.raises(ValueError, match="would fill an array"):
+            model.sample_kernels(n_features, n_samples)
+    model = ProbabilisticKernelPCA(metric="squared_distance").fit(squared_distances(GOOD))
+    with pytest.raises(ValueError, match="the entry -1 at row 0, column 0, and a squared distance is 0 or more"):
+        model.transform(-np.ones((1, 12)))
 
 
 @pytest.mark.bad_input

@@ -7,7 +7,7 @@ which the fit (`iterates`) and the names below use; `process_map` the way to the
 from . import fast, likelihood
 from .estimator import GPLVM, JITTER
 from .fast import Factorised, factorise, kernel_matrix_gradient, log_likelihood, value_and_gradients
-from .iterates import GPLVMState, gplvm_iterates
+from .iterates import GPLVMState, gplvm_iterates, theta_in_units
 from .process_map import ProcessMap, point_log_likelihood, predict, sampled_log_likelihood
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "point_log_likelihood",
     "predict",
     "sampled_log_likelihood",
+    "theta_in_units",
     "value_and_gradients",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from .. import checks, starts
 from ..base import IterativeFit, MapModel
 from ..kernels import Kernel, common_start
-from ..linalg import centre, unit_gaussian_log_density
+from ..linalg import centre, own_scale, unit_gaussian_log_density
 from ..optimise import METHODS
 from .fast import factorise
 from .iterates import GPLVMState, gplvm_iterates
@@ -81,6 +81,15 @@ class GPLVM(IterativeFit, MapModel):
         self.tol = tol
         self.random_state = random_state
 
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "kernel": checks.rule(checks.kernel),
+        "init": checks.rule(checks.start, starts.names),
+        "latent_prior": checks.rule(checks.choice, ("gaussian", None)),
+        "optimiser": checks.rule(checks.choice, METHODS),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+    }
     failing_checks = {
         name: "a training row's position maximises the likelihood of all rows together, a new row's its "
         "own given the others: fit_transform and transform are different problems (chapter 5)"
@@ -102,8 +111,8 @@ class GPLVM(IterativeFit, MapModel):
         Y = self.check_data(Y)
         self.check_parameters(Y)
         Yc, self.mean_ = centre(Y)
-        variance = Yc.var() if Yc.var() > 1e-300 else 1.0
-        self.rows_, self.jitter_ = Y.copy(), JITTER * variance
+        variance = own_scale(Yc) ** 2
+        self.rows_, self.jitter_ = Y, JITTER * variance
         return Yc, variance
 
     def set_state(self, state) -> Self:
@@ -126,14 +135,11 @@ class GPLVM(IterativeFit, MapModel):
         if n_samples is None:
             return super().score_samples(Y, n_starts)
         Yc = self.check_data(Y, reset=False) - self.mean_
+        n_samples = checks.whole_number("n_samples", n_samples)
+        checks.room(f"n_samples={n_samples}", n_samples, len(self.rows_))
         return sampled_log_likelihood(self.map_, Yc, n_samples, self.random_state)[0]
 
     def check_parameters(self, Y) -> None:
-        """Every constructor argument, before any work."""
+        """What depends on the data: `rules` has the rest."""
         N, D = Y.shape
         checks.components(self.n_components, N, D, max(N - 1, 1), f"{N} points span {N - 1} dimensions at most")
-        checks.kernel(self.kernel)
-        checks.choice("latent_prior", self.latent_prior, ("gaussian", None))
-        checks.choice("optimiser", self.optimiser, METHODS)
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        checks.number("tol", self.tol, at_least=0)

@@ -1,6 +1,7 @@
 """`GTM` as a scikit-learn estimator: a thin layer over the functions beside it."""
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 
@@ -8,11 +9,19 @@ from .. import checks
 from ..linalg import has_gaps
 from . import gaps
 from .em import em_iterates
-from .grid import TERMS, Basis, basis_functions, grid_spacing, make_basis, principal_sheet
+from .grid import TERMS, Basis, basis_functions, grid_spacing, make_basis, n_beside, principal_sheet
 from .incremental import incremental_iterates
-from .model import SheetModel, check_grid
+from .model import COARSER, LOOP_RULES, SheetModel, check_grid
 from .selection import log_evidence
 from .sheet import SheetMap
+
+SHEET_RULES = LOOP_RULES | {  # of every model with a grid of basis functions
+    "grid": checks.rule(check_grid),
+    "basis": checks.rule(check_grid),
+    "width": checks.rule(checks.number, at_least=1e-3, at_most=1e3),
+    "alpha": checks.rule(checks.number, at_least=0, at_most=1e8),
+    "terms": checks.rule(checks.choice, TERMS),
+}
 
 
 class GTM(SheetModel):
@@ -25,10 +34,11 @@ class GTM(SheetModel):
     basis : tuple of int, default (4, 4)
         Gaussian basis functions along each latent dimension.
     width : float
-        Width of the basis functions, in units of the distance of their centres.
+        Width of the basis functions, in units of the distance of their centres, from 0.001 to 1000: narrower ones are
+        0 at all nodes but one, wider ones the same at all.
     alpha : float
-        Precision of the prior on the weights, for data of unit variance: what enters the equations is `alpha_`, alpha
-        over the mean variance of a column, so that the units of the data do not matter.
+        Precision of the prior on the weights, for data of unit variance, from 0 (no prior) to 1e8: what enters the
+        equations is `alpha_`, alpha over the mean variance of a column, so that the units of the data do not matter.
     batch_size : int or None
         None: plain EM. Otherwise so many points are renewed before each M-step (incremental EM).
     terms : "linear", "bias" or "none"
@@ -43,8 +53,8 @@ class GTM(SheetModel):
     Attributes
     ----------
     weights_ : ndarray (D, M); precision_ : float; alpha_ : float
-    nodes_ : ndarray (K, q); means_ : ndarray (K, D)
-        The grid, and its image in data space.
+    nodes_ : ndarray (K, q); means_, centred_means_ : ndarray (K, D)
+        The grid, and its image in data space; the same about the mean of the data.
     basis_ : Basis; basis_values_ : ndarray (K, M); mean_ : ndarray (D,)
         The basis functions, and Phi, their values at the nodes.
     map_ : SheetMap
@@ -69,6 +79,7 @@ class GTM(SheetModel):
 
     allows_missing = True
     knows_evidence = True  # Laplace's approximation, where there is a prior and the data are complete
+    rules = SHEET_RULES | {"batch_size": checks.rule(checks.whole_number, optional=True)}
 
     def __init__(
         self,
@@ -92,18 +103,23 @@ class GTM(SheetModel):
         self.tol = tol
         self.random_state = random_state
 
+    def check_room(self, N, D) -> None:
+        """As in every model on a grid, and products, values and derivatives of the basis functions."""
+        super().check_room(N, D)
+        grid, basis = check_grid("grid", self.grid), check_grid("basis", self.basis)
+        q, K, M = len(grid), prod(grid), prod(basis) + n_beside(len(basis), self.terms)
+        checks.room(f"The functions of basis={basis}", M, M, advice="Use fewer basis functions.")
+        checks.room(f"The functions of basis={basis} and their slopes at {K} nodes", 1 + q, K, M, advice=COARSER)
+
     def check_parameters(self) -> None:
-        """Raise a clear error unless grid, basis, width, terms and alpha go together."""
+        """Raise a clear error unless grid, basis and terms go together."""
         grid, basis = check_grid("grid", self.grid), check_grid("basis", self.basis)
         if len(grid) != len(basis):
             raise ValueError(
                 f"grid={grid} has {len(grid)} latent dimensions and basis={basis} has {len(basis)}: give "
                 "one number of basis functions for each dimension of the grid."
             )
-        checks.positive("width", self.width)
-        checks.choice("terms", self.terms, TERMS)
-        checks.number("alpha", self.alpha, at_least=0)
-        M, K = make_basis(basis, 1.0, self.terms).size, int(np.prod(grid))
+        M, K = prod(basis) + n_beside(len(basis), self.terms), prod(grid)
         if M > K:
             raise ValueError(
                 f"basis={basis} with terms={self.terms!r} makes {M} functions, but grid={grid} has only "
@@ -111,9 +127,9 @@ class GTM(SheetModel):
                 'fewer basis functions (chapter 9, "Break it").'
             )
 
-    def prepare(self, Y) -> np.ndarray:
+    def prepare(self, Y, measured=True) -> np.ndarray:
         """Keep and centre the data; lay out nodes and basis functions."""
-        Yc = super().prepare(Y)
+        Yc = super().prepare(Y, measured)
         self.alpha_ = self.alpha / self.scale_
         self.basis_ = make_basis(self.basis, self.width, self.terms)
         self.basis_values_ = basis_functions(self.nodes_, self.basis_)
@@ -129,7 +145,7 @@ class GTM(SheetModel):
         if self.batch_size is None:
             start, options = self.start(Yc, floor), (self.alpha_, self.max_iter, floor, gaps.e_step, gaps.m_step)
             return em_iterates(Yc, self.basis_values_, *start, *options)
-        size = min(checks.whole_number("batch_size", self.batch_size), len(Yc))
+        size = min(self.batch_size, len(Yc))
         order = checks.random_state(self.random_state).permutation(len(Yc))
         return incremental_iterates(
             Yc[order], self.basis_values_, *self.start(Yc, floor), size, self.alpha_, self.max_iter, floor
@@ -142,6 +158,10 @@ class GTM(SheetModel):
     def make_map(self, state):
         """The sheet of one state."""
         return SheetMap(*self.sheet_fields(state))
+
+    def node_means(self, state) -> np.ndarray:
+        """Image of every node about the mean of the data, (K, D)."""
+        return self.basis_values_ @ state.weights.T
 
     def evidence(self, R) -> float:
         """Laplace's approximation of the log evidence; NaN without a prior on the weights, or with gaps."""

@@ -23,7 +23,18 @@ class Basis(NamedTuple):
     def size(self) -> int:
         """M, the number of functions."""
         n, q = self.centres.shape
-        return n + {"linear": 1 + q, "bias": 1, "none": 0}[self.terms]
+        return n + n_beside(q, self.terms)
+
+
+def n_beside(n_dimensions, terms) -> int:
+    """How many functions stand beside the Gaussians of equation (9.2).
+
+    Examples
+    --------
+    >>> [n_beside(2, terms) for terms in TERMS]
+    [3, 1, 0]
+    """
+    return {"linear": 1 + n_dimensions, "bias": 1, "none": 0}[terms]
 
 
 def latent_grid(shape) -> np.ndarray:
@@ -94,7 +105,7 @@ def basis_functions(X, basis) -> np.ndarray:
     array([[0.325, 0.882, 1.   , 0.5  ]])
     """
     C, sigma, terms = basis
-    gaussians = np.exp(-0.5 * squared_distances(X / sigma, C / sigma))  # (9.2)  (K, M)
+    gaussians = np.exp(-0.5 * squared_distances(C / sigma, X / sigma).T)  # (9.2)  (K, M)
     one = np.ones((len(X), 1))
     beside = {"linear": [one, X], "bias": [one], "none": []}[terms]
     return np.hstack([gaussians, *beside])

@@ -1,6 +1,7 @@
 """The self-organising map beside the GTM: hard winners, a neighbourhood that shrinks, and no objective."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from .. import checks
 from ..linalg import squared_distances
 from .em import posterior_modes
 from .grid import grid_spacing, principal_sheet
-from .model import GridModel, check_grid
+from .model import COARSER, GridModel, check_grid
 
 ONLY_PROTOTYPES = (
     "a SOM has prototypes at its nodes and nothing between them (smoother_jacobians, chapter 10, is one way to fill in)"
@@ -154,14 +155,15 @@ class BatchSOM(GridModel):
     ----------
     grid : tuple of int, default (15, 15)
     start_width, end_width : float
-        Width of the neighbourhood in the first and the last pass (geometric in between); the grid runs from -1 to 1.
-        `end_width` None: the distance of neighbouring nodes.
+        Width of the neighbourhood in the first and the last pass (geometric in between), from 1e-6 to 1000; the grid
+        runs from -1 to 1. `end_width` None: the distance of neighbouring nodes.
     max_iter : int
-        Passes over the data.
+        Passes over the data, at most 1000000: the schedule is its only end.
 
     Attributes
     ----------
-    prototypes_ : ndarray (K, D); nodes_ : ndarray (K, q)
+    prototypes_, centred_prototypes_ : ndarray (K, D); nodes_ : ndarray (K, q)
+        In the units of the data, and about their mean; where they stand on the map.
     embedding_ : ndarray (N, q)
         The winner's node, for each training point.
     history_ : ndarray
@@ -175,6 +177,13 @@ class BatchSOM(GridModel):
     True
     """
 
+    may_fall = "a SOM maximises nothing: each step follows a neighbourhood, and not the error that is recorded"
+    rules = {
+        "grid": checks.rule(check_grid),
+        "start_width": checks.rule(checks.number, at_least=1e-6, at_most=1e3),
+        "end_width": checks.rule(checks.number, at_least=1e-6, at_most=1e3, optional=True),
+        "max_iter": checks.rule(checks.whole_number, at_least=0, at_most=10**6),
+    }
     why_not = dict.fromkeys(("log_precision", "sample", "score_samples", "score"), NO_DENSITY) | {
         "place": ONLY_PROTOTYPES,
         "jacobian": ONLY_PROTOTYPES,
@@ -194,14 +203,16 @@ class BatchSOM(GridModel):
         self.end_width = end_width
         self.max_iter = max_iter
 
+    def check_room(self, N, D) -> None:
+        """As in every model on a grid, and what each node hears of each other."""
+        super().check_room(N, D)
+        K = prod(check_grid("grid", self.grid))
+        checks.room(f"The neighbourhoods of the nodes of grid={self.grid}", K, K, advice=COARSER)
+
     def iterates(self, Y) -> Iterator[SOMState]:
         """Prepare the fit and yield its states one by one: from the plane of PCA, while the neighbourhood shrinks."""
-        Y = self.check_data(Y)
-        spacing = grid_spacing(check_grid("grid", self.grid))
-        end = float(np.max(spacing)) if self.end_width is None else checks.positive("end_width", self.end_width)
-        checks.positive("start_width", self.start_width)
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        Yc = self.prepare(Y)
+        Yc, spacing = self.prepare(self.check_data(Y)), grid_spacing(self.grid)
+        end = float(np.max(spacing) if self.end_width is None else self.end_width)
         plane = np.hstack([np.ones((len(self.nodes_), 1)), self.nodes_])
         W, _ = principal_sheet(Yc, self.nodes_, plane, spacing)
         widths = np.geomspace(max(self.start_width, end), end, self.max_iter)
@@ -209,19 +220,20 @@ class BatchSOM(GridModel):
 
     def set_state(self, state) -> Self:
         """Make the estimator that of one iterate."""
-        self.prototypes_, self.embedding_ = state.prototypes + self.mean_, state.X
+        self.centred_prototypes_, self.embedding_ = state.prototypes, state.X
+        self.prototypes_ = self.centred_prototypes_ + self.mean_
         return self
 
     def transform(self, Y) -> np.ndarray:
         """The node whose prototype is nearest to each row; (N, q)."""
-        Yc = self.check_data(Y, reset=False) - self.mean_
-        return posterior_modes(winners(Yc, self.prototypes_ - self.mean_)[0], self.nodes_)
+        Yc = self.centre_.removed(self.check_data(Y, reset=False))
+        return posterior_modes(winners(Yc, self.centred_prototypes_)[0], self.nodes_)
 
     def inverse_transform(self, X, return_std=False, noise=False) -> np.ndarray:
         """The prototype of the node nearest to each latent point: a SOM has no sheet between its nodes; (M, D).
 
         Where other models know a deviation, it has none, and says so.
         """
-        if return_std or noise:
+        if checks.flag("return_std", return_std) or checks.flag("noise", noise):
             raise TypeError(f"{type(self).__name__} has no deviations: {NO_DENSITY}.")
         return posterior_modes(winners(self.check_latent(X), self.nodes_)[0], self.prototypes_)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from .. import checks
 from ..base import Reconstruction
 from ..gtm import GTM, GTMState, SheetMap, basis_functions, grid_spacing, weighted_moments
+from ..gtm.estimator import SHEET_RULES
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import m_step, solve_weights, weighted_sums
 from ..linalg import gap_patterns, squared_distances
@@ -64,15 +65,15 @@ def across_precision(Y, R, means, V, precision) -> float:
     g, d, s2, p, total = _spreads(Y, R, means, V)
     r = np.sum(~np.isnan(s2), axis=1)
     left = np.sum(np.maximum(total - np.nansum(p, axis=1), 0.0))  # across the sheet
+    s2, p, left = precision * s2, precision * p, precision * left  # in units of the variance now
 
     def loss(log_variance):
         v = np.exp(log_variance)
         along = np.nansum(g[:, None] * np.log(v + s2) + p / (v + s2))
         return 0.5 * (along + np.sum(g * (d - r)) * log_variance + left / v)  # (10.6)
 
-    now = -np.log(precision)
-    found = minimize_scalar(loss, bounds=(now - 3.0, now + 3.0), method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(-found.x)) if found.fun < loss(now) else precision
+    found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-6})
+    return float(precision * np.exp(-found.x)) if found.fun < loss(0.0) else precision
 
 
 def aligned_iterates(
@@ -195,7 +196,7 @@ class ManifoldAlignedGTM(GTM):
     ----------
     grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
     spread : float
-        Standard deviation along the sheet, in steps of the grid.
+        Standard deviation along the sheet, in steps of the grid, from 0.001 to 1000.
     noise_update : "exact" or "paper"
         How the noise across the sheet is re-estimated: by a search in one dimension, or by the paper's formula.
 
@@ -217,6 +218,12 @@ class ManifoldAlignedGTM(GTM):
     True
     """
 
+    may_fall = "the weights are those of noise alike in all directions, but the noise along the sheet moves with them"
+    rules = SHEET_RULES | {
+        "spread": checks.rule(checks.number, at_least=1e-3, at_most=1e3),
+        "noise_update": checks.rule(checks.choice, NOISE_UPDATES),
+    }
+
     def __init__(
         self,
         grid: tuple[int, ...] = (15, 15),
@@ -233,12 +240,6 @@ class ManifoldAlignedGTM(GTM):
         super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
         self.spread = spread
         self.noise_update = noise_update
-
-    def check_parameters(self) -> None:
-        """As in `GTM`, and what belongs to the noise."""
-        super().check_parameters()
-        checks.positive("spread", self.spread)
-        checks.choice("noise_update", self.noise_update, NOISE_UPDATES)
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit."""
@@ -266,16 +267,18 @@ class ManifoldAlignedGTM(GTM):
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
         V = self.map_.tangents(self.nodes_)
-        return aligned_log_densities(Y - self.mean_, self.means_ - self.mean_, V, self.precision_)
+        return aligned_log_densities(self.centre_.removed(Y), self.centred_means_, V, self.precision_)
 
     @property
     def covariances_(self) -> np.ndarray:
         """C_i of every node, (K, D, D)."""
-        V = self.map_.tangents(self.nodes_)
-        return np.eye(len(self.mean_)) / self.precision_ + np.einsum("kld,kle->kde", V, V)
+        V, D = self.map_.tangents(self.nodes_), len(self.mean_)
+        checks.room("covariances_", len(V), D, D, advice="map_.tangents(nodes_) says the same in less.")
+        return np.eye(D) / self.precision_ + np.einsum("kld,kle->kde", V, V)
 
     def inverse_transform(self, X, return_std=False, noise=False):
         """As in every model; a new observation deviates along the sheet as well as across."""
+        return_std, noise = checks.flag("return_std", return_std), checks.flag("noise", noise)
         if return_std and noise:
             return super().inverse_transform(X), np.sqrt(self.map_.observation_variance(self.check_latent(X)))
         return super().inverse_transform(X, return_std)
@@ -285,9 +288,11 @@ class ManifoldAlignedGTM(GTM):
         checks.whole_number("n_starts", n_starts)
         Y = self.check_data(Y, reset=False, gaps=True)
         R, V = self.posterior(Y)[0], self.map_.tangents(self.nodes_)
-        return *weighted_moments(R, self.nodes_), *aligned_moments(Y, R, self.means_, V, self.precision_)
+        mean, variance = aligned_moments(self.centre_.removed(Y), R, self.centred_means_, V, self.precision_)
+        return *weighted_moments(R, self.nodes_), mean + self.mean_, variance
 
     def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
         """As in every model; without the noise across the sheet, whose variance 1 / beta `noise` adds."""
+        checks.flag("noise", noise)
         X, S, mean, variance = self.recover(Y, n_starts)
         return Reconstruction(mean, np.sqrt(variance + self.map_.noise_variance if noise else variance), X, S)

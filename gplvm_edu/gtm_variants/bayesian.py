@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import checks
 from ..gtm import GTM, GTMState, log_evidence, squared_error
+from ..gtm.estimator import SHEET_RULES
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import log_densities, solve_weights, weighted_sums
 
@@ -171,7 +172,7 @@ class BayesianGTM(GTM):
     ----------
     grid, basis, width, terms, max_iter, tol, random_state : as in `GTM`
     alpha : float
-        Where the regulariser starts, for data of unit variance.
+        Where the regulariser starts, for data of unit variance, from 1e-8 to 1e8; it stays in this range.
 
     Attributes
     ----------
@@ -192,6 +193,8 @@ class BayesianGTM(GTM):
     """
 
     allows_missing = False
+    may_fall = "alpha and beta are re-estimated as if the responsibilities did not depend on the weights"
+    rules = SHEET_RULES | {"alpha": checks.rule(checks.number, at_least=ALPHA_RANGE[0], at_most=ALPHA_RANGE[1])}
 
     def __init__(
         self,
@@ -205,11 +208,6 @@ class BayesianGTM(GTM):
         random_state: checks.Seed = None,
     ):
         super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
-
-    def check_parameters(self) -> None:
-        """As in `GTM`, and the regulariser has to start above 0."""
-        super().check_parameters()
-        checks.positive("alpha", self.alpha)
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import checks
+from ..gtm.model import are_whole_numbers
 
 KINDS = ("gaussian", "bernoulli", "multinomial")
 SECTION = '(chapter 10, "Zeros, ones and categories").'
@@ -30,6 +31,35 @@ def find_blocks(Y) -> list[Block]:
     return [block for block in parts if len(block.columns)]
 
 
+def check_blocks(name, blocks):
+    """The `blocks` parameter of `DiscreteGTM`, if it can be read, whatever the data. Equation (10.12).
+
+    Examples
+    --------
+    >>> check_blocks("blocks", [("gaussian", [0, 2]), ("bernoulli", 1)])
+    [('gaussian', [0, 2]), ('bernoulli', 1)]
+    >>> check_blocks("blocks", [("gaussian", [0.5])])
+    Traceback (most recent call last):
+    ...
+    ValueError: blocks must be 'auto', 'gaussian', 'bernoulli', 'multinomial' or a list of pairs (kind, columns), ...
+    """
+    named = isinstance(blocks, str) and blocks in ("auto", *KINDS)
+    listed = isinstance(blocks, (list, tuple)) and len(blocks) > 0 and all(map(_is_block, blocks))
+    if not (named or listed):
+        kinds = ", ".join(map(repr, ("auto", *KINDS)))
+        raise ValueError(
+            f"{name} must be {kinds} or a list of pairs (kind, columns), such as [('gaussian', [0, 1]), ('bernoulli', "
+            f"[2])], whose columns are whole numbers of at least 0, got {checks.shown(blocks)}. See {SECTION}"
+        )
+    return blocks
+
+
+def _is_block(pair):
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not isinstance(pair[0], str) or pair[0] not in KINDS:
+        return False
+    return are_whole_numbers(pair[1]) or are_whole_numbers([pair[1]])
+
+
 def read_blocks(blocks, Y) -> list[Block]:
     """The `blocks` parameter of `DiscreteGTM` as a list of `Block` that holds every column of Y once. Equation (10.12).
 
@@ -48,20 +78,16 @@ def read_blocks(blocks, Y) -> list[Block]:
         if blocks == "auto":
             return find_blocks(Y)
         blocks = [(blocks, range(D))]
-    parts = []
-    for kind, columns in blocks:
-        checks.choice("The kind of a block", kind, KINDS, advice=f"See {SECTION}")
-        parts.append(Block(kind, np.atleast_1d(np.asarray(columns, dtype=int))))
-    named = np.concatenate([block.columns for block in parts]) if parts else np.empty(0, int)
-    _demand_each_once(named, D)
+    _demand_each_once([int(c) for _, columns in blocks for c in np.ravel(columns)], D)
+    parts = [Block(kind, np.atleast_1d(np.asarray(columns, dtype=int))) for kind, columns in blocks]
     joined = [block.columns for block in parts if block.kind == "gaussian"]
     rest = [block for block in parts if block.kind != "gaussian"]  # one precision: one Gaussian block
     return ([Block("gaussian", np.concatenate(joined))] if joined else []) + rest
 
 
 def _demand_each_once(named, D):
-    outside = named[(named < 0) | (named >= D)]
-    if len(outside):
+    outside = [c for c in named if not 0 <= c < D]
+    if outside:
         raise ValueError(f"blocks name column {outside[0]}, but Y has {D} columns, 0 to {D - 1}.")
     times = np.bincount(named, minlength=D)
     if np.any(times == 0):

@@ -8,11 +8,12 @@ from scipy.special import log_softmax
 
 from .. import checks
 from ..gtm import GTM, GTMState, SheetMap, basis_functions, grid_spacing, principal_sheet
+from ..gtm.estimator import SHEET_RULES
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import m_step, weighted_sums
 from ..maps import gaussian_rows
 from .categories import block_means, bound_step, mixed_log_densities
-from .columns import check_labels, read_blocks
+from .columns import check_blocks, check_labels, read_blocks
 
 
 def discrete_start(Y, blocks, X, Phi, spacing) -> tuple[np.ndarray, float]:
@@ -186,7 +187,7 @@ class DiscreteGTM(GTM):
     grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
         alpha is not scaled for discrete columns: log odds have no units.
     n_steps : int
-        Bound steps in each M-step.
+        Bound steps in each M-step, from 1 to 1000.
 
     Attributes
     ----------
@@ -206,6 +207,10 @@ class DiscreteGTM(GTM):
     """
 
     knows_evidence = False
+    rules = SHEET_RULES | {
+        "blocks": checks.rule(check_blocks),
+        "n_steps": checks.rule(checks.whole_number, at_most=1000),
+    }
 
     def __init__(
         self,
@@ -224,11 +229,6 @@ class DiscreteGTM(GTM):
         self.blocks = blocks
         self.n_steps = n_steps
 
-    def check_parameters(self) -> None:
-        """As in `GTM`, and the number of bound steps."""
-        super().check_parameters()
-        checks.whole_number("n_steps", self.n_steps)
-
     def check_data(self, Y, reset=True, min_samples=2, gaps=False) -> np.ndarray:
         """As in every model, and labels of new rows are checked against the blocks."""
         Y = super().check_data(Y, reset, min_samples, gaps)
@@ -236,19 +236,15 @@ class DiscreteGTM(GTM):
             check_labels(Y, self.blocks_)
         return Y
 
-    def prepare(self, Y) -> np.ndarray:
-        """Find and check the blocks; keep the data and lay out nodes and basis functions."""
+    def prepare(self, Y, measured=True) -> np.ndarray:
+        """Find and check the blocks; keep the data and lay out nodes and basis functions.
+
+        Only Gaussian columns are centred and have a scale: log odds have no units.
+        """
         self.blocks_ = read_blocks(self.blocks, Y)
         check_labels(Y, self.blocks_)
-        return super().prepare(Y)
-
-    def mean_and_variance(self, Y) -> tuple[np.ndarray, float]:
-        """Means and mean variance of Gaussian columns; the others are not centred, and log odds have no units."""
-        numbers = np.isin(
-            np.arange(Y.shape[1]), [c for kind, columns in self.blocks_ if kind == "gaussian" for c in columns]
-        )
-        mean = np.where(numbers, np.nanmean(Y, axis=0), 0.0)
-        return mean, float(np.nanmean((Y - mean)[:, numbers] ** 2)) if numbers.any() else 1.0
+        numbers = [c for kind, columns in self.blocks_ if kind == "gaussian" for c in columns]
+        return super().prepare(Y, np.isin(np.arange(Y.shape[1]), numbers))
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit."""
@@ -262,7 +258,14 @@ class DiscreteGTM(GTM):
         """The sheet of one state."""
         return DiscreteMap(*self.sheet_fields(state), tuple(self.blocks_))
 
+    def node_means(self, state) -> np.ndarray:
+        """Means of numbers about those of the data, and probabilities of the others, (K, D)."""
+        means = super().node_means(state)
+        for kind, c in self.blocks_:
+            means[:, c] = block_means(means[:, c], kind)
+        return means
+
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of rows in the units of the data, (K, N)."""
         log_odds = self.map_.log_odds(self.nodes_)
-        return mixed_log_densities(Y - self.mean_, log_odds, self.blocks_, self.precision_)
+        return mixed_log_densities(self.centre_.removed(Y), log_odds, self.blocks_, self.precision_)

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from .. import checks
 from ..gtm import posterior_means
 from ..gtm.gaps import log_densities, weighted_sums
+from ..gtm.model import are_whole_numbers
 from ..linalg import eigenpairs
 
 
@@ -134,3 +136,23 @@ def linear_coordinates(Y, R, means, directions, precision) -> np.ndarray:
     V, p = directions, directions.shape[1]
     gain = np.linalg.solve(V.T @ V + np.eye(p) / precision, V.T)  # (p, D)
     return (Y - posterior_means(R, means)) @ gain.T  # (10.20)
+
+
+def check_axes(name, axes):
+    """Numbers of principal axes, each once, if they are that. Equation (10.21).
+
+    Examples
+    --------
+    >>> check_axes("curved", (0, 2))
+    (0, 2)
+    >>> check_axes("curved", (1, 1))
+    Traceback (most recent call last):
+    ...
+    ValueError: curved must be None or a tuple of different whole numbers of at least 0, such as (0,), got (1, 1).
+    """
+    if not are_whole_numbers(axes) or len(set(axes)) < len(axes):
+        raise ValueError(
+            f"{name} must be None or a tuple of different whole numbers of at least 0, such as (0,), got "
+            f"{checks.shown(axes)}."
+        )
+    return axes

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from scipy import linalg
 
 from .. import checks
-from ..base import check_is_fitted
 from ..gtm import GTMState, SheetModel, grid_spacing, principal_sheet, squared_error
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import log_densities, weighted_sums
+from ..gtm.model import COARSER, LOOP_RULES, check_grid
 from ..kernels import RBF, Kernel
 from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
 from ..maps import KernelMap
@@ -155,9 +156,10 @@ class GaussianProcessGTM(SheetModel):
     ----------
     grid : tuple of int
     length_scale : float
-        Distance in latent space (the square from -1 to 1) over which the prior correlation falls to exp(-1/2).
+        Distance in latent space (the square from -1 to 1) over which the prior correlation falls to exp(-1/2), from
+        0.001 to 1000.
     variance : float
-        Prior variance of the sheet, in units of the mean variance of a column of the data.
+        Prior variance of the sheet, in units of the mean variance of a column of the data, from 1e-6 to 1e6.
     kernel : Kernel or None
         Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data.
     max_iter, tol, random_state : as in `GTM`
@@ -166,7 +168,8 @@ class GaussianProcessGTM(SheetModel):
     ----------
     weights_ : ndarray (K, D)
         a, with means_ = B a.
-    kernel_ : Kernel
+    kernel_ : Kernel; node_covariance_ : ndarray (K, K)
+        The prior of the sheet, and B, its covariance between the nodes.
     map_ : ProcessSheetMap
         Has the posterior variance of the sheet: `inverse_transform(X, return_std=True)`, `log_precision(X)`.
     log_evidence_ : float
@@ -183,6 +186,12 @@ class GaussianProcessGTM(SheetModel):
     """
 
     allows_missing = False
+    rules = LOOP_RULES | {
+        "grid": checks.rule(check_grid),
+        "length_scale": checks.rule(checks.number, at_least=1e-3, at_most=1e3),
+        "variance": checks.rule(checks.number, at_least=1e-6, at_most=1e6),
+        "kernel": checks.rule(checks.kernel, example="RBF(1.0, 4.0)"),
+    }
 
     def __init__(
         self,
@@ -202,18 +211,25 @@ class GaussianProcessGTM(SheetModel):
         self.tol = tol
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Raise a clear error unless the kernel can be made."""
-        checks.positive("length_scale", self.length_scale)
-        checks.positive("variance", self.variance)
-        checks.kernel(self.kernel, example="RBF(1.0, 4.0)")
+    def check_room(self, N, D) -> None:
+        """As in every model on a grid, and the prior covariance of the sheet."""
+        super().check_room(N, D)
+        K = prod(check_grid("grid", self.grid))
+        checks.room(f"The covariance of the nodes of grid={self.grid}", K, K, advice=COARSER)
 
-    def prepare(self, Y) -> np.ndarray:
+    def prepare(self, Y, measured=True) -> np.ndarray:
         """Keep and centre the data; lay out nodes, kernel and prior covariance."""
-        Yc = super().prepare(Y)
+        Yc = super().prepare(Y, measured)
         default = RBF(self.variance * self.scale_, 1.0 / self.length_scale**2)
         self.kernel_ = default if self.kernel is None else self.kernel.copy()
-        self._B = self.kernel_(self.nodes_)
+        self.node_covariance_ = self.kernel_(self.nodes_)
+        variance = np.mean(np.diag(self.node_covariance_)) / self.scale_
+        if not 1e-12 <= variance <= 1e12:  # a Linear kernel is 0 at the only node of grid=(1,)
+            raise ValueError(
+                f"kernel={self.kernel!r} gives the sheet a mean variance at the nodes of {variance:.3g} times that of "
+                "the data, and it must be from 1e-12 to 1e12: choose its variance in the units of the data squared "
+                f"({self.scale_:.3g}), or leave it at None."
+            )
         return Yc
 
     def steps(self, Yc, floor) -> Iterator:
@@ -221,31 +237,32 @@ class GaussianProcessGTM(SheetModel):
         ones = np.ones((len(self.nodes_), 1))
         plane = np.hstack([ones, self.nodes_])
         W, beta = principal_sheet(Yc, self.nodes_, plane, grid_spacing(self.grid))
-        start = process_weights(self._B, ones, plane @ W.T, 1e3 / np.mean(np.diag(self._B)))
-        return process_iterates(Yc, self._B, start, min(beta, 1.0 / floor), self.max_iter, floor)
+        start = process_weights(self.node_covariance_, ones, plane @ W.T, 1e3 / np.mean(np.diag(self.node_covariance_)))
+        return process_iterates(Yc, self.node_covariance_, start, min(beta, 1.0 / floor), self.max_iter, floor)
 
     def make_map(self, state):
         """The posterior of the sheet at one state."""
         beta = float(state.precision)
-        R, _ = responsibilities(log_densities(self.rows_ - self.mean_, self._B @ state.weights, beta), overwrite=True)
+        log_p = log_densities(self.centre_.removed(self.rows_), self.node_covariance_ @ state.weights, beta)
+        R, _ = responsibilities(log_p, overwrite=True)
         s = np.sqrt(beta * R.sum(axis=1, keepdims=True))
-        L, _ = cholesky_with_jitter(np.eye(len(s)) + s * self._B * s.T)
+        L, _ = cholesky_with_jitter(np.eye(len(s)) + s * self.node_covariance_ * s.T)
         return ProcessSheetMap(self.kernel_, self.nodes_, state.weights, self.mean_, beta, L, s[:, 0])
 
     def node_means(self, state) -> np.ndarray:
-        """B a, with the White part of the kernel at the nodes, (K, D)."""
-        return self._B @ state.weights + self.mean_
+        """B a, with the White part of the kernel at the nodes, about the mean of the data, (K, D)."""
+        return self.node_covariance_ @ state.weights
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
         """Draw new rows from the fitted mixture: a node at random, then noise around its mean; returns (Y, X)."""
-        check_is_fitted(self)
+        n = self.check_n_samples(n_samples)
         rng = checks.random_state(self.random_state if random_state is None else random_state)
-        chosen = rng.randint(len(self.nodes_), size=checks.whole_number("n_samples", n_samples))
+        chosen = rng.randint(len(self.nodes_), size=n)
         mean = self.means_[chosen]
         return self.map_.draw(mean, np.zeros_like(mean), rng), self.nodes_[chosen]
 
     def evidence(self, R) -> float:
         """Laplace's approximation of the log evidence."""
         return process_evidence(
-            self._B, R.sum(axis=1, keepdims=True), self.weights_, self.precision_, self.log_likelihood_
+            self.node_covariance_, R.sum(axis=1, keepdims=True), self.weights_, self.precision_, self.log_likelihood_
         )

@@ -3,17 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
+from math import comb
 from typing import Self
 
 import numpy as np
 
 from .. import checks
 from ..gtm import GTM, GTMState, SheetMap, grid_spacing, posterior_means, principal_sheet, weighted_moments
+from ..gtm.estimator import SHEET_RULES
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import solve_weights, weighted_sums
 from ..linalg import eigenpairs, gap_patterns
-from .linear_part import linear_coordinates, linear_directions, residual_covariance, shared_log_densities
+from .linear_part import check_axes, linear_coordinates, linear_directions, residual_covariance, shared_log_densities
 
+MOST_STARTS = 1000
 N_TRIAL_STEPS = 15  # states computed of each start; the best start is then continued
 
 
@@ -174,6 +177,10 @@ class SemiLinearGTM(GTM):
 
     allows_missing = False
     knows_evidence = False
+    rules = SHEET_RULES | {
+        "n_linear": checks.rule(checks.whole_number, at_least=0),
+        "curved": checks.rule(check_axes, optional=True),
+    }
 
     def __init__(
         self,
@@ -195,21 +202,19 @@ class SemiLinearGTM(GTM):
     def check_parameters(self) -> None:
         """As in `GTM`, and the straight dimensions."""
         super().check_parameters()
-        q, p = len(tuple(self.grid)), checks.whole_number("n_linear", self.n_linear, at_least=0)
-        wanted = set(range(q)) if self.curved is None else set(self.curved)
-        if len(wanted) != q or not wanted <= set(range(q + p)):
+        q, p = len(self.grid), self.n_linear
+        wanted = set(range(q) if self.curved is None else self.curved)
+        if len(wanted) != q or max(wanted) >= q + p:
             raise ValueError(
                 f"curved must name {q} different principal axes out of 0 to {q + p - 1}, one for each "
-                f"dimension of grid={self.grid}, got {self.curved!r}."
+                f"dimension of grid={self.grid}, got {self.curved!r}. Name others, or raise n_linear={p}."
             )
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit, from the most promising of the starts."""
         q, D = self.nodes_.shape[1], Yc.shape[1]
         self.n_linear_ = min(self.n_linear, max(D - q, 0))
-        choices = combinations(range(min(q + self.n_linear_, D)), q) if D >= q else [tuple(range(q))]
-        choices = list(choices) if self.curved is None else [tuple(self.curved)]
-        values = {}
+        choices, values = _curved_axes(self, q, D), {}
         for curved in choices:
             *_, last = islice(self.steps_from(Yc, floor, curved), 1 if len(choices) == 1 else N_TRIAL_STEPS)
             values[curved] = last.value
@@ -229,10 +234,6 @@ class SemiLinearGTM(GTM):
         """The sheet of one state and its straight directions."""
         return SemiLinearMap(*self.sheet_fields(state), state.directions)
 
-    def node_means(self, state) -> np.ndarray:
-        """Image of every node, its straight coordinates 0; (K, D)."""
-        return self.basis_values_ @ state.weights.T + self.mean_
-
     def set_state(self, state) -> Self:
         """Make the estimator that of one iterate."""
         self.directions_ = state.directions
@@ -240,18 +241,17 @@ class SemiLinearGTM(GTM):
 
     def node_log_densities(self, Y) -> np.ndarray:
         """ln p(y_n | node i) of what was observed of rows in the units of the data, (K, N)."""
-        log_p, m = np.empty((len(self.nodes_), len(Y))), self.means_ - self.mean_
-        for rows, o in gap_patterns(Y):
-            y = Y[np.ix_(rows, o)] - self.mean_[o]
-            log_p[:, rows] = shared_log_densities(y, m[:, o], self.directions_[o], self.precision_)
+        log_p, Yc, m = np.empty((len(self.nodes_), len(Y))), self.centre_.removed(Y), self.centred_means_
+        for rows, o in gap_patterns(Yc):
+            log_p[:, rows] = shared_log_densities(Yc[np.ix_(rows, o)], m[:, o], self.directions_[o], self.precision_)
         return log_p
 
     def latent_means(self, Y, R) -> np.ndarray:
         """Posterior means of rows with responsibilities R, curved coordinates first; (N, q + p)."""
-        straight = np.empty((len(Y), self.directions_.shape[1]))
-        for rows, o in gap_patterns(Y):
+        straight, Yc, m = np.empty((len(Y), self.directions_.shape[1])), self.centre_.removed(Y), self.centred_means_
+        for rows, o in gap_patterns(Yc):
             straight[rows] = linear_coordinates(
-                Y[np.ix_(rows, o)], R[:, rows], self.means_[:, o], self.directions_[o], self.precision_
+                Yc[np.ix_(rows, o)], R[:, rows], m[:, o], self.directions_[o], self.precision_
             )
         return np.hstack([posterior_means(R, self.nodes_), straight])
 
@@ -259,16 +259,16 @@ class SemiLinearGTM(GTM):
         """As in `GTM`; at every node the straight coordinates are Gaussian, and the nodes are weighted by R."""
         checks.whole_number("n_starts", n_starts)
         Y = self.check_data(Y, reset=False, gaps=True)
-        R, V, q = self.posterior(Y)[0], self.directions_, self.nodes_.shape[1]
+        R, V, q, m = self.posterior(Y)[0], self.directions_, self.nodes_.shape[1], self.centred_means_
         X = self.latent_means(Y, R)
         S, variance = np.hstack([weighted_moments(R, self.nodes_)[1], np.empty_like(X[:, q:])]), np.empty(Y.shape)
         for rows, o in gap_patterns(Y):
             inverse = np.linalg.inv(V[o].T @ V[o] + np.eye(V.shape[1]) / self.precision_)
-            straight = self.means_[:, o] @ V[o] @ inverse  # how a node shifts the mean of v  (K, p)
+            straight = m[:, o] @ V[o] @ inverse  # how a node shifts the mean of v  (K, p)
             own = inverse / self.precision_  # covariance of v at a node
             S[rows, q:] = weighted_moments(R[:, rows], straight)[1] + np.diag(own)
-            variance[rows] = weighted_moments(R[:, rows], self.means_ - straight @ V.T)[1] + np.sum(V @ own * V, axis=1)
-        return X, S, posterior_means(R, self.means_) + X[:, q:] @ V.T, variance
+            variance[rows] = weighted_moments(R[:, rows], m - straight @ V.T)[1] + np.sum(V @ own * V, axis=1)
+        return X, S, posterior_means(R, m) + X[:, q:] @ V.T + self.mean_, variance
 
     def draw_latent(self, n_samples, rng) -> np.ndarray:
         """A node at random, and straight coordinates from the unit Gaussian."""
@@ -278,3 +278,19 @@ class SemiLinearGTM(GTM):
     def covariance_(self) -> np.ndarray:
         """C, the same for every node, (D, D)."""
         return np.eye(len(self.mean_)) / self.precision_ + self.directions_ @ self.directions_.T
+
+
+def _curved_axes(model, q, D):
+    """The sets of q principal axes along which the curved dimensions may start, for data of D columns."""
+    n_axes, curved = q + model.n_linear_, model.curved
+    if curved is not None and max(curved) >= n_axes:
+        raise ValueError(
+            f"curved={curved} names the principal axis {max(curved)}, but data of {D} columns have {n_axes} for {q} "
+            f"curved and {model.n_linear_} straight dimensions, 0 to {n_axes - 1}. Name these."
+        )
+    if curved is None and comb(n_axes, q) > MOST_STARTS:
+        raise ValueError(
+            f"n_linear={model.n_linear} leaves {comb(n_axes, q)} ways to choose {q} curved dimensions out of {n_axes} "
+            f"principal axes, and at most {MOST_STARTS} are tried: name one as curved, or lower n_linear."
+        )
+    return list(combinations(range(n_axes), q)) if curved is None else [tuple(curved)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..gplvm import factorise, kernel_matrix_gradient, log_likelihood
-from ..kernels import Kernel
+from ..kernels import Kernel, in_units
 from ..linalg import log_determinant, unit_gaussian_log_density
 from ..optimise import minimise
 
@@ -148,7 +148,7 @@ def printed_active_log_likelihood(Y, K) -> float:
 
 
 def optimise_active_set(
-    sites, X, kernel, latent_prior=None, optimise_active=True, method="scg", max_iter=5
+    sites, X, kernel, latent_prior=None, optimise_active=True, method="scg", max_iter=5, unit=1.0
 ) -> tuple[np.ndarray, Kernel, int]:
     """A few optimiser steps on the active set's likelihood, in its positions and the kernel's parameters.
 
@@ -164,6 +164,8 @@ def optimise_active_set(
     method : "scg" or "l-bfgs"
     max_iter : int
         Steps. Few are better than many: the active rows would adapt to one another and forget the rest.
+    unit : float
+        The data's own unit, in which the steps are made.
 
     Returns
     -------
@@ -183,17 +185,21 @@ def optimise_active_set(
     >>> bool(X[0, 0] > 0.5)                                                      # apart is better
     True
     """
-    kernel, n = kernel.copy(), X.size if optimise_active else 0
-    unit = np.maximum(kernel.parameters, 1.0)  # a step of one in theta is small for a parameter of ten
+    if max_iter == 0:
+        return X.copy(), kernel.copy(), 0
+    kernel, n = in_units(kernel, unit), X.size if optimise_active else 0
+    sites = Sites(sites.means / unit, sites.variances / unit**2)
+    step = np.maximum(kernel.parameters, 1.0)  # one in theta is small for a parameter of ten
     log_likelihood_of = active_log_likelihood if sites.variances.ndim == 1 else active_log_likelihood_by_column
 
     def value_and_gradient(x):
-        kernel.theta = unit * x[n:]
+        kernel.theta = step * x[n:]
         positions = x[:n].reshape(X.shape) if optimise_active else X
         value, dX, dtheta = log_likelihood_of(sites, positions, kernel, latent_prior)
-        return -value, -np.concatenate([dX.ravel()[:n], unit * dtheta])
+        return -value, -np.concatenate([dX.ravel()[:n], step * dtheta])
 
-    start = np.concatenate([X.ravel()[:n], kernel.theta / unit])
+    start = np.concatenate([X.ravel()[:n], kernel.theta / step])
     *_, last = minimise(value_and_gradient, start, method, max_iter)
-    kernel.theta = unit * last.x[n:]
-    return last.x[:n].reshape(X.shape) if optimise_active else X.copy(), kernel, last.n_evaluations
+    kernel.theta = step * last.x[n:]
+    X = last.x[:n].reshape(X.shape) if optimise_active else X.copy()
+    return X, in_units(kernel, 1.0 / unit), last.n_evaluations

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import Kernel, split_white
-from ..linalg import unit_gaussian_log_density
+from ..linalg import own_units, unit_gaussian_log_density
 from ..noise import Gaussian, Noise
 from ..threads import suited
 from .active import Sites, observed_sites, optimise_active_set, selection_sites
@@ -118,6 +118,7 @@ def outer_step(Y, X, model, options) -> SparseState:
         options.optimise_active,
         options.optimiser,
         options.n_steps,
+        own_units(Y).unit if isinstance(model.noise, Gaussian) else 1.0,  # labels have no unit
     )
     model = model.with_kernel(kernel)
     selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 3: all have moved

@@ -10,10 +10,28 @@ from .. import checks, starts
 from ..base import IterativeFit, MapModel
 from ..gplvm import JITTER
 from ..kernels import Kernel, common_start
-from ..linalg import fill_with_means, unit_gaussian_log_density
+from ..linalg import fill_with_means, own_scale, unit_gaussian_log_density
 from ..noise import Gaussian, Noise, PerColumn
 from ..optimise import METHODS
 from .algorithm import SparseOptions, SparseState, sparse_iterates, sparse_model
+
+
+def check_noise(name, value) -> Noise | None:
+    """A noise model, one for each column of a list, or None for the kernel's `White` part.
+
+    Examples
+    --------
+    >>> check_noise("noise", [Gaussian(0.1), Gaussian(0.2)])
+    PerColumn([Gaussian(variance=0.1, mean=None), Gaussian(variance=0.2, mean=None)])
+    """
+    several = isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, Noise) for one in value)
+    noise = PerColumn(value) if several else value
+    if noise is not None and not isinstance(noise, Noise):
+        raise ValueError(
+            f"{name} must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for each column, or "
+            f"None for the kernel's White part, got {checks.shown(value)} (chapter 8)."
+        )
+    return noise
 
 
 class SparseGPLVM(IterativeFit, MapModel):
@@ -66,6 +84,21 @@ class SparseGPLVM(IterativeFit, MapModel):
     """
 
     allows_missing = True
+    may_fall = "after each pass another active set stands for the rows, and another approximation is maximised (7.21)"
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "n_active": checks.rule(checks.whole_number),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "kernel": checks.rule(checks.kernel),
+        "noise": checks.rule(check_noise),
+        "optimise_active": checks.rule(checks.flag),
+        "n_steps": checks.rule(checks.whole_number, at_least=0),
+        "n_inactive_steps": checks.rule(checks.whole_number, at_least=0),
+        "relocate": checks.rule(checks.flag),
+        "init": checks.rule(checks.start, starts.names),
+        "latent_prior": checks.rule(checks.choice, ("gaussian", None)),
+        "optimiser": checks.rule(checks.choice, METHODS),
+    }
     failing_checks = {
         name: "the position of an active row maximises the likelihood of all active rows together, a new "
         "row's its own given them: fit_transform and transform are different problems (chapter 7)"
@@ -124,11 +157,10 @@ class SparseGPLVM(IterativeFit, MapModel):
         Y = self.check_data(Y)
         noise = self.check_parameters(Y)
         checks.observed_columns(checks.observed_rows(Y))
-        self.rows_ = Y.copy() if noise is None else noise.check(Y)
+        self.rows_ = Y if noise is None else noise.check(Y)
         _, mean = fill_with_means(self.rows_)
         self.mean_ = mean if noise is None else np.zeros(Y.shape[1])
-        variance = np.nanvar(self.rows_ - mean) if noise is None or isinstance(noise, Gaussian) else 1.0
-        variance = variance if variance > 1e-300 else 1.0
+        variance = own_scale(self.rows_ - mean) ** 2 if noise is None or isinstance(noise, Gaussian) else 1.0
         self.jitter_ = JITTER * variance
         return noise, variance
 
@@ -149,21 +181,10 @@ class SparseGPLVM(IterativeFit, MapModel):
         return self.map_.noise_of_new_rows().check(Y, allow_empty=True)
 
     def check_parameters(self, Y) -> Noise | None:
-        """Every constructor argument, before any work; the noise model, None for that of the kernel."""
+        """What depends on the data, and on two arguments; the noise model, None for that of the kernel."""
         N, D = Y.shape
         checks.components(self.n_components, N, D, max(N - 1, 1), f"{N} points span {N - 1} dimensions at most")
-        checks.whole_number("n_active", self.n_active)
-        for name in ("max_iter", "n_steps", "n_inactive_steps"):
-            checks.whole_number(name, getattr(self, name), at_least=0)
-        checks.kernel(self.kernel)
-        checks.choice("latent_prior", self.latent_prior, ("gaussian", None))
-        checks.choice("optimiser", self.optimiser, METHODS)
-        noise = PerColumn(self.noise) if isinstance(self.noise, (list, tuple)) else self.noise
-        if noise is not None and not isinstance(noise, Noise):
-            raise ValueError(
-                f"noise must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for "
-                f"each column, or None for the kernel's White part, got {noise!r} (chapter 8)."
-            )
+        noise = check_noise("noise", self.noise)
         if self.kernel is not None:
             sparse_model(self.kernel, noise)  # a kernel without noise is refused here
         return noise

@@ -23,6 +23,7 @@ from . import active_map
 from .selection import (
     Selection,
     active_size,
+    best_offer,
     column_groups,
     entropy_reductions,
     gaussian_sites,
@@ -58,7 +59,7 @@ def select_active_set(Y, X, kernel, noise, n_active) -> Selection:
     >>> from gplvm_edu.noise import Gaussian
     >>> X = np.array([[0.0], [0.1], [3.0]])
     >>> select_active_set(np.zeros((3, 1)), X, RBF(), Gaussian(0.1), 2).active   # not the twin of the first
-    array([0, 2])
+    array([1, 2])
     """
     select = ivm_select if one_covariance(Y, noise) else select_by_column
     return select(Y, X, kernel, noise, n_active)
@@ -74,7 +75,7 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Selection:
         nu = 1.0 / (variance + noise_variance)
         offers = D * entropy_reductions(nu, variance)  # (7.5)
         offers[active[:i]] = -np.inf
-        n = active[i] = np.argmax(offers)
+        n = active[i] = best_offer(offers, X)
         gains[i] = offers[n]
         a = M[:i, n]
         s = kernel_column(kernel, X, n, prior) - M[:i].T @ a  # (7.6)
@@ -104,7 +105,7 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Selection:
         terms = noise.evaluate(Y, f, each)
         offers = entropy_reductions(terms.nu, each)
         offers[active[:i]] = -np.inf
-        n = active[i] = np.argmax(offers)
+        n = active[i] = best_offer(offers, X)
         gains[i], log_evidence = offers[n], log_evidence + terms.log_partition[n].sum()  # (7.10)
         site_means[i], precisions[i] = sites(terms.g[n], terms.nu[n], f[n], each[n])
         nu, a = terms.nu[n, first], M[:, :i, n]  # (G,), (G, i)

@@ -68,6 +68,23 @@ def entropy_reductions(nu, variance) -> np.ndarray:
     return each if each.ndim == 1 else each.sum(axis=1)
 
 
+def best_offer(offers, X) -> int:
+    """The row that offers most; among equals the one nearest to the middle of X.
+
+    Before anything is known, all rows of a stationary kernel offer the same: the order of the rows must not decide.
+
+    Examples
+    --------
+    >>> best_offer(np.array([1.0, 2.0, 2.0]), np.array([[0.0], [5.0], [1.0]]))
+    2
+    """
+    most = offers.max()
+    equal = np.flatnonzero(offers >= most - 1e-9 * abs(most))
+    if len(equal) == 1:
+        return int(equal[0])
+    return int(equal[np.argmin(np.sum((X[equal] - X.mean(axis=0)) ** 2, axis=1))])
+
+
 def include(posterior, n, k, g, nu) -> IVMPosterior:
     r"""The posterior once row n was observed.
 
@@ -147,8 +164,8 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
     >>> X = np.array([[0.0], [0.1], [3.0]])
     >>> for chosen in ivm_select(np.zeros((3, 1)), X, RBF(), Gaussian(0.1), 2):   # not the twin of the first
     ...     print(chosen.active)
-    [0]
-    [0 2]
+    [1]
+    [1 2]
     """
     demand_one_covariance(Y, noise)
     (N, D), prior = Y.shape, kernel.diag(X)
@@ -159,7 +176,7 @@ def ivm_select(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
         nu = terms.nu[:, 0]  # the same in every column
         offers = D * entropy_reductions(nu, posterior.variance)  # (7.5)
         offers[active] = -np.inf
-        n = int(np.argmax(offers))
+        n = best_offer(offers, X)
         posterior = include(posterior, n, kernel_column(kernel, X, n, prior), terms.g[n], nu[n])
         log_evidence += np.sum(terms.log_partition[n])  # (7.10)
         active, gains = np.append(active, n), np.append(gains, offers[n])
@@ -209,7 +226,7 @@ def select_by_column(Y, X, kernel, noise, n_active) -> Iterator[Selection]:
         terms = noise.evaluate(Y, f, variance)  # all three are 0 where Y is missing
         offers = entropy_reductions(terms.nu, variance)
         offers[active] = -np.inf
-        n = int(np.argmax(offers))
+        n = best_offer(offers, X)
         m, beta = sites(terms.g[n], terms.nu[n], f[n], variance[n])
         site_means, precisions = np.vstack([site_means, m]), np.vstack([precisions, beta])
         k = kernel_column(kernel, X, n, prior)

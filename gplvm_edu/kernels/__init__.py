@@ -6,7 +6,7 @@ function and noise; `gp` prior, posterior and marginal likelihood.
 """
 
 from .combinations import Product, Sum
-from .common import common_start, split_white
+from .common import common_start, in_units, split_white
 from .elementary import Bias, Linear, White
 from .gp import gaussian_log_density, gp_gradients, gp_log_marginal_likelihood, gp_posterior, gp_prior_samples
 from .kernel import Kernel
@@ -33,6 +33,7 @@ __all__ = [
     "gp_log_marginal_likelihood",
     "gp_posterior",
     "gp_prior_samples",
+    "in_units",
     "softplus",
     "softplus_inverse",
     "softplus_slope",

@@ -5,7 +5,10 @@ from typing import Self
 
 import numpy as np
 
-from .kernel import Kernel
+from .. import checks
+from .kernel import Kernel, finite, quiet
+
+ENTRIES, SLOPES = "Entries of a product of kernels", "Derivatives of a product of kernels"
 
 
 class Combination(Kernel):
@@ -17,7 +20,7 @@ class Combination(Kernel):
         wrong = [part for part in parts if not isinstance(part, Kernel)]
         if wrong or not parts:
             raise ValueError(
-                f"{type(self).__name__} combines kernels, got {wrong[0]!r}."
+                f"{type(self).__name__} combines kernels, got {checks.shown(wrong[0])}."
                 if wrong
                 else f"{type(self).__name__} needs at least one kernel."
             )
@@ -70,9 +73,8 @@ class Sum(Combination):
     def _join(self, show):
         return " + ".join(map(show, self.parts))
 
-    def _scale(self, factor):
-        for part in self.parts:
-            part._scale(factor)
+    def _leaves_to_scale(self):
+        return [leaf for part in self.parts for leaf in part._leaves_to_scale()]
 
     def _matrix(self, X, Z):
         K = self.parts[0]._matrix(X, Z)
@@ -97,19 +99,25 @@ class Sum(Combination):
 
 
 class Product(Combination):
-    """k1 * k2 * ...: the covariance of a product of independent functions, equation (2.13)."""
+    """k1 * k2 * ...: the covariance of a product of independent functions, equation (2.13).
+
+    The sizes of the factors multiply: what becomes larger than the floating-point numbers is refused with a
+    NotFiniteError, what becomes smaller is 0.
+    """
 
     def _join(self, show):
         return " * ".join(f"({show(part)})" if isinstance(part, Sum) else show(part) for part in self.parts)
 
-    def _scale(self, factor):
-        self.parts[0]._scale(factor)
+    def _leaves_to_scale(self):
+        return self.parts[0]._leaves_to_scale()
 
     def _matrix(self, X, Z):
-        return reduce(np.multiply, [part._matrix(X, Z) for part in self.parts])  # (2.13)
+        with quiet():
+            return finite(ENTRIES, reduce(np.multiply, [part._matrix(X, Z) for part in self.parts]))  # (2.13)
 
     def _diag(self, X, noise):
-        return reduce(np.multiply, [part._diag(X, noise) for part in self.parts])
+        with quiet():
+            return finite(ENTRIES, reduce(np.multiply, [part._diag(X, noise) for part in self.parts]))
 
     def _gradients(self, G, X, Z):
         Ks = [part._matrix(X, Z) for part in self.parts]
@@ -119,25 +127,34 @@ class Product(Combination):
         )
 
     def _input_derivatives(self, X, Z):
-        Ks = [part._matrix(X, Z)[:, :, None] for part in self.parts]
-        return sum(
-            reduce(np.multiply, [part._input_derivatives(X, Z), *Ks[:i], *Ks[i + 1 :]])  # (2.22)
-            for i, part in enumerate(self.parts)
-        )
+        with quiet():
+            Ks = [part._matrix(X, Z)[:, :, None] for part in self.parts]
+            slopes = sum(
+                reduce(np.multiply, [part._input_derivatives(X, Z), *Ks[:i], *Ks[i + 1 :]])  # (2.22)
+                for i, part in enumerate(self.parts)
+            )
+            return finite(SLOPES, slopes)
 
     def _diag_gradients(self, g, X, noise):
-        ks = [part._diag(X, noise) for part in self.parts]
-        return _collect(
-            part._diag_gradients(reduce(np.multiply, [g, *ks[:i], *ks[i + 1 :]]), X, noise)
-            for i, part in enumerate(self.parts)
-        )
+        with quiet():
+            ks = [part._diag(X, noise) for part in self.parts]
+            collected = _collect(
+                part._diag_gradients(reduce(np.multiply, [g, *ks[:i], *ks[i + 1 :]]), X, noise)
+                for i, part in enumerate(self.parts)
+            )
+            return finite(SLOPES, *collected)
 
     def _mixed_derivative(self, X):
-        factors = [
-            (part._diag(X, False), 0.5 * part._diag_gradients(np.ones(len(X)), X, False)[0], part._mixed_derivative(X))
-            for part in self.parts
-        ]
-        return reduce(_product_rule, factors)[2]
+        with quiet():
+            factors = [
+                (
+                    part._diag(X, False),
+                    0.5 * part._diag_gradients(np.ones(len(X)), X, False)[0],
+                    part._mixed_derivative(X),
+                )
+                for part in self.parts
+            ]
+            return finite(SLOPES, reduce(_product_rule, factors)[2])
 
 
 Kernel._sum, Kernel._product = Sum, Product

@@ -11,7 +11,7 @@ from .stationary import RBF
 def common_start(variance, noise=0.1) -> Kernel:
     r"""The kernel that a fit starts from: all of the data's variance, unit width, a bias, a share of noise.
 
-    .. math:: k(x, x') = v\, e^{-\frac12 \|x - x'\|^2} + \min(e^{-2}, v) + c\, v\, \delta
+    .. math:: k(x, x') = v\, \big( e^{-\frac12 \|x - x'\|^2} + e^{-2} + c\, \delta \big)
 
     Parameters
     ----------
@@ -23,9 +23,21 @@ def common_start(variance, noise=0.1) -> Kernel:
     Examples
     --------
     >>> common_start(2.0)
-    RBF(variance=2, inverse_width=1) + Bias(variance=0.1353) + White(variance=0.2)
+    RBF(variance=2, inverse_width=1) + Bias(variance=0.2707) + White(variance=0.2)
     """
-    return RBF(variance, 1.0) + Bias(min(np.exp(-2.0), variance)) + White(noise * variance)  # (5.14)
+    v = variance
+    return RBF(v, 1.0) + Bias(v * np.exp(-2.0)) + White(noise * v)  # (5.14)
+
+
+def in_units(kernel, unit) -> Kernel:
+    """The kernel for data that are divided by `unit`: covariances have the units of data squared.
+
+    Examples
+    --------
+    >>> in_units(RBF(8.0) + White(4.0), 2.0)
+    RBF(variance=2, inverse_width=1) + White(variance=1)
+    """
+    return kernel.rescaled((1.0 / unit) ** 2)
 
 
 def split_white(kernel) -> tuple[Kernel | None, float]:

@@ -5,6 +5,7 @@ from scipy import linalg
 
 from .. import checks
 from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
+from .kernel import finite, quiet
 
 
 def gp_prior_samples(kernel, X, n_samples=1, random_state=None) -> np.ndarray:
@@ -17,6 +18,7 @@ def gp_prior_samples(kernel, X, n_samples=1, random_state=None) -> np.ndarray:
     kernel : Kernel
     X : ndarray (N, q)
     n_samples : int
+        From 1.
     random_state : None, int, RandomState or Generator
 
     Notes
@@ -32,7 +34,7 @@ def gp_prior_samples(kernel, X, n_samples=1, random_state=None) -> np.ndarray:
     True
     """
     L, _ = cholesky_with_jitter(kernel(X))  # (2.4)
-    return L @ checks.generator(random_state).standard_normal((len(L), n_samples))
+    return L @ _standard_normal(len(L), n_samples, random_state)
 
 
 def gp_posterior(
@@ -75,8 +77,12 @@ def gp_posterior(
     >>> mean.round(3), variance.round(3)
     (array([1., 0.]), array([0., 1.]))
     """
-    L, K_sX = _factor(kernel, X, Y, noise_variance), kernel(X_new, X)
-    mean = K_sX @ solve_cholesky(L, Y)  # (2.25)
+    full_covariance = checks.flag("full_covariance", full_covariance)
+    include_noise = checks.flag("include_noise", include_noise)
+    L, Y = _factor(kernel, X, Y, noise_variance)
+    K_sX = kernel(X_new, X)
+    with quiet():
+        mean = finite("Means of the posterior", K_sX @ solve_cholesky(L, Y))  # (2.25)
     V = linalg.solve_triangular(L, K_sX.T, lower=True)  # (N, M)
     extra = include_noise * noise_variance
     if not full_covariance:
@@ -109,8 +115,10 @@ def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
     >>> round(gp_log_marginal_likelihood(White(), np.zeros((1, 1)), np.zeros(1)), 4)      # one standard normal
     -0.9189
     """
-    L = _factor(kernel, X, Y, noise_variance)
-    return gaussian_log_density(L, np.reshape(Y, (len(L), -1)))
+    L, Y = _factor(kernel, X, Y, noise_variance)
+    with quiet():
+        value = gaussian_log_density(L, np.reshape(Y, (len(L), -1)))
+    return float(finite("Log densities of the data", np.array(value)))
 
 
 def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, np.ndarray]:
@@ -137,11 +145,12 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, n
     >>> dL_dX.round(3).ravel(), bool(np.isclose(value, gp_log_marginal_likelihood(RBF() + White(), X, y)))
     (array([-0.211,  0.211]), True)
     """
-    L = _factor(kernel, X, Y, noise_variance)
+    L, Y = _factor(kernel, X, Y, noise_variance)
     Y = np.reshape(Y, (len(L), -1))  # (N, D)
-    A = solve_cholesky(L, Y)  # K^-1 Y  (N, D)
-    G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.28)
-    return gaussian_log_density(L, Y), *kernel.gradients(G, X)
+    with quiet():
+        A = solve_cholesky(L, Y)  # K^-1 Y  (N, D)
+        G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.28)
+        return gaussian_log_density(L, Y), *kernel.gradients(G, X)
 
 
 def gaussian_log_density(L, Y) -> float:
@@ -161,17 +170,30 @@ def gaussian_log_density(L, Y) -> float:
     return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))  # (2.27)
 
 
+def _standard_normal(N, n_samples, random_state):
+    """Random numbers (N, n_samples), if there is room for them."""
+    checks.room(f"n_samples={n_samples} functions", N, checks.whole_number("n_samples", n_samples))
+    return checks.generator(random_state).standard_normal((N, n_samples))
+
+
 def _factor(kernel, X, Y, noise_variance):
-    """Cholesky factor of k(X) + noise, after a check of the shapes."""
-    Y = np.asarray(Y, dtype=float)
-    if Y.ndim not in (1, 2) or len(Y) != len(X):
+    """Cholesky factor of k(X) + noise, and Y as floats, after a check of both."""
+    K, Y = _given(kernel)(X), checks.floats("Y", Y)
+    if Y.ndim not in (1, 2) or len(Y) != len(K) or Y.size == 0:
         raise ValueError(
-            f"Y has shape {Y.shape} and X has {len(X)} rows: Y needs one row (or one number) for each row of X."
+            f"Y has shape {Y.shape} and X has {len(K)} rows: Y needs one row (or one number) for each row of X."
         )
     if not np.isfinite(Y).all():
         raise ValueError(
             "Y contains NaN or infinity: this function needs complete data. Leave the rows with gaps out of X and Y."
         )
-    K = kernel(X)
+    checks.within_range(np.reshape(Y, (len(Y), -1)), "Y")
     K[np.diag_indices(len(K))] += checks.number("noise_variance", noise_variance, at_least=0)
-    return cholesky_with_jitter(K)[0]
+    return cholesky_with_jitter(K)[0], Y
+
+
+def _given(kernel):
+    """The kernel, which here can't be left open."""
+    if checks.kernel("kernel", kernel) is None:
+        raise ValueError("kernel must be a kernel of gplvm_edu.kernels, such as RBF() + White(0.1), got None.")
+    return kernel

@@ -6,6 +6,9 @@ in the second, and in the parameters. `_diag(X, noise)` and `_diag_gradients(g, 
 `_mixed_derivative(X)` differentiates once in each argument, `_input_derivatives(X, Z)` has every derivative in the
 first one. The public methods are here, and check their input once. The checks are cheap, so no model needs to call the
 private methods: a call costs at most 1.2 times the formula alone at N = 200 (`tests/bench_kernels.py`).
+
+With points up to 1e50 and parameters from 1e-120 to 1e120 the formulas stay within the floating-point numbers. What a
+product of kernels, a very short period or a very large dL/dK takes beyond them is refused, by `finite`.
 """
 
 from math import isfinite
@@ -16,7 +19,7 @@ import numpy as np
 from scipy.linalg.blas import dasum
 
 from .. import checks
-from .parameters import Parameterised, softplus_slope
+from .parameters import LARGEST, SMALLEST, Parameterised, softplus_slope
 
 
 class Kernel(Parameterised):
@@ -94,7 +97,7 @@ class Kernel(Parameterised):
         Notes
         -----
         Costs O(N M q), in memory too: where only sums over m are wanted, `gradients` forms no such array. It may be a
-        view of fewer numbers: do not write into it.
+        view of fewer numbers: do not write into it. Without Z (None) the second points are X.
 
         Examples
         --------
@@ -104,7 +107,7 @@ class Kernel(Parameterised):
                 [-0.    ]]])
         """
         X = self._check_points(X)
-        return self._input_derivatives(X, _others(Z, X))
+        return self._input_derivatives(X, X if Z is None else _others(Z, X))
 
     def diag_gradients(self, dL_ddiag, X, noise=True) -> tuple[np.ndarray, np.ndarray]:
         """From the gradient in the diagonal (N,) to (dL/dX, dL/dtheta); `noise` as in `diag`."""
@@ -125,7 +128,9 @@ class Kernel(Parameterised):
         """
         X = self._check_points(X)
         Z = _others(Z, X)
-        return self._gradients(_gradient(dL_dK, (len(X), len(X if Z is None else Z))), X, Z)
+        G = _gradient(dL_dK, (len(X), len(X if Z is None else Z)))
+        with quiet():
+            return finite("The gradients of the kernel", *self._gradients(G, X, Z))
 
     def diag_parameter_gradients(self, dL_ddiag, X, noise=True) -> tuple[np.ndarray, np.ndarray]:
         """As `diag_gradients`, but in the parameters themselves: (dL/dX, dL/dparameters).
@@ -174,16 +179,35 @@ class Kernel(Parameterised):
     def __rmul__(self, factor):
         if not isinstance(factor, Real):
             return NotImplemented
+        if not 0 < factor < 1e300:  # type: ignore[operator]  # any real number has an order
+            raise ValueError(f"The factor of a kernel must be finite and above 0, got {checks.shown(factor)}.")
         scaled = self.copy()
-        scaled._scale(factor)
+        with quiet():  # what leaves the range is refused by the parameter
+            for leaf in scaled._leaves_to_scale():
+                leaf.variance = factor * leaf.variance
         return scaled
 
     def _add_to(self, K, X, Z):
         """Add the matrix to K in place: `Bias` and `White` have a shorter way."""
         K += self._matrix(X, Z)
 
-    def _scale(self, factor):
-        self.variance = factor * self.variance  # type: ignore[has-type]  # a `Positive` of the kind
+    def rescaled(self, factor):
+        """A copy with its covariances multiplied, as ``factor * k``, but never outside the range of a parameter.
+
+        Examples
+        --------
+        >>> from gplvm_edu.kernels import RBF
+        >>> RBF(1e-119).rescaled(0.01)
+        RBF(variance=1e-120, inverse_width=1)
+        """
+        scaled = self.copy()
+        for leaf in scaled._leaves_to_scale():
+            leaf.variance = np.clip(factor * leaf.variance, SMALLEST, LARGEST)
+        return scaled
+
+    def _leaves_to_scale(self):
+        """The kernels whose variances a factor multiplies."""
+        return [self]
 
     # --- input -----------------------------------------------------------------------------------------------
     def _check_points(self, X):
@@ -212,6 +236,32 @@ def on_diagonals(values, X) -> np.ndarray:
     return np.tile(values * np.eye(X.shape[1]), (len(X), 1, 1))
 
 
+def quiet() -> np.errstate:
+    """For a `with` around numbers that may leave the floating-point range: `finite` looks at the result."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def finite(what, *arrays):
+    """The arrays (one alone as it is), if all their entries are numbers; else an error that names `what` they are.
+
+    Examples
+    --------
+    >>> finite("The slopes", np.array([1.0, np.inf]))
+    Traceback (most recent call last):
+    ...
+    gplvm_edu.checks.NotFiniteError: The slopes are beyond the floating-point numbers. Factors of a product multiply ...
+    """
+    for array in arrays:
+        if isfinite(dasum(array.ravel())) or np.isfinite(array).all():  # the sum alone may be beyond
+            continue
+        raise checks.NotFiniteError(
+            f"{what} are beyond the floating-point numbers. Factors of a product multiply their sizes, a short period "
+            "divides by its square, and a dL/dK with NaN or infinity in it has no gradients: use parameters and units "
+            "nearer to 1."
+        )
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
 def _others(Z, X):
     """Z as points of the space of X, or None as it is."""
     if Z is None:
@@ -227,7 +277,8 @@ def _others(Z, X):
 
 def _gradient(G, shape):
     """The gradient in the matrix or in its diagonal, checked for its shape."""
-    G = np.asarray(G, dtype=float)
+    if type(G) is not np.ndarray or G.dtype != float:
+        G = checks.floats("The gradient passed in", G)
     if G.shape != shape:
         raise ValueError(
             f"The gradient passed in has shape {G.shape}, but what the kernel returns here has "
@@ -237,12 +288,13 @@ def _gradient(G, shape):
 
 
 def _points(X, name):
-    """Rows as a finite float array (N, q), or an error that says what to change."""
-    X = np.asarray(X, dtype=float)
+    """Rows as a float array (N, q) with no entry beyond 1e50, or an error that says what to change."""
+    if type(X) is not np.ndarray or X.dtype != float:
+        X = checks.floats(name, X)
     x = X.ravel()
     # One BLAS sum of magnitudes instead of np.isfinite(X).all(), with which k.diag(X) takes 1.2 times as long: that
-    # is over the limit above (for k(X) at N = 200 there is no difference). A sum of very large numbers may overflow;
-    # `checks.points` then looks at each entry, and accepts them.
-    if X.ndim == 2 and len(x) and isfinite(dasum(x)):
+    # is over the limit above (for k(X) at N = 200 there is no difference). If the sum is NaN or too large, each entry
+    # is looked at.
+    if X.ndim == 2 and len(x) and dasum(x) <= checks.LARGEST:
         return X
-    return checks.points(X, name)
+    return checks.within_range(checks.points(X, name), name)

@@ -59,7 +59,7 @@ class MLP(Kernel):
         # P = G / sqrt(1 - a^2), in place: 1.2 times as fast, so that gradients cost no more than 3 evaluations
         P = a * a
         np.subtract(1.0, P, out=P)
-        np.maximum(P, 1.0 / max(dx.max(), dz.max()), out=P)  # 1 - a^2 is at least 1 / d, up to rounding
+        np.maximum(P, _least(dx, dz), out=P)
         np.divide(G, np.sqrt(P, out=P), out=P)  # (2.19)  (N, M)
         PV, PU = P @ V, P.T @ U  # (N, q + 1), (M, q + 1)
         in_X = theta * (PV - np.sum(U * PV, axis=1)[:, None] * U) / np.sqrt(dx)[:, None]  # (2.19)
@@ -72,17 +72,24 @@ class MLP(Kernel):
     def _input_derivatives(self, X, Z):
         (_, dx, U), (_, dz, V) = self._lift(X), self._lift(Z)
         a = U @ V.T  # (2.9)  (N, M)
-        slope = self.variance / np.sqrt(np.maximum(1.0 - a**2, 1.0 / max(dx.max(), dz.max())))
+        slope = self.variance / np.sqrt(np.maximum(1.0 - a**2, _least(dx, dz)))
         factor = np.sqrt(self.weight_variance / dx)[:, None] * slope  # (N, M)
         return factor[:, :, None] * (V[:, :-1] - a[:, :, None] * U[:, None, :-1])  # (2.19)
 
+    def _own_angles(self, X):
+        """arcsin a of every row with itself, a = 1 - 1 / d, and d."""
+        _, d, U = self._lift(X)
+        if self.bias_variance > 1e-8:
+            return np.arcsin(1.0 - 1.0 / d), d
+        return np.arcsin(np.minimum(np.sum(U**2, axis=1), 1.0)), d  # d may be near 1, where the other form cancels
+
     def _diag(self, X, noise):
-        return self.variance * np.arcsin(1.0 - 1.0 / self._lift(X)[1])
+        return self.variance * self._own_angles(X)[0]
 
     def _diag_gradients(self, g, X, noise):
-        _, d, _ = self._lift(X)
-        d_theta = g @ np.arcsin(1.0 - 1.0 / d)
-        slope = g * self.variance / np.sqrt((2.0 - 1.0 / d) / d) / d**2  # (2.21)  dL / dd
+        angles, d = self._own_angles(X)
+        d_theta = g @ angles
+        slope = g * self.variance / np.sqrt((2.0 - 1.0 / d) / d) / np.minimum(d, 1e150) ** 2  # (2.21)  dL / dd
         d_w, d_b = slope @ np.sum(X**2, axis=1), slope.sum()
         return 2.0 * self.weight_variance * slope[:, None] * X, np.array([d_theta, d_w, d_b])
 
@@ -90,3 +97,12 @@ class MLP(Kernel):
         w, c = self.weight_variance, 2.0 * self._lift(X)[1] - 1.0  # c = 2 d - 1  (N,)
         squares = X[:, :, None] * X[:, None, :] / c[:, None, None]  # x x' / c  (N, q, q)
         return (self.variance * w / np.sqrt(c))[:, None, None] * (np.eye(X.shape[1]) - 2.0 * w * squares)  # (2.34)
+
+
+def _least(dx, dz):
+    """What 1 - a^2 can't be below but by rounding, equation (2.19): 1 / d, with the largest d of all.
+
+    Where d is so large that 1 - a^2 is nothing but rounding, the bound of each pair, with the smaller of its two d.
+    """
+    largest = max(dx.max(), dz.max())
+    return 1.0 / (largest if largest < 1e12 else np.minimum.outer(dx, dz))

@@ -4,8 +4,11 @@ from html import escape
 from typing import Self
 
 import numpy as np
+from scipy.linalg.blas import dasum
 
-SMALLEST = np.finfo(float).tiny
+from .. import checks
+
+SMALLEST, LARGEST = 1.0 / checks.EXTREME, checks.EXTREME  # of a parameter: its square is still a number above 0
 
 
 def softplus(t):
@@ -46,7 +49,7 @@ def softplus_slope(theta):
 
 
 class Positive:
-    """A parameter of a kernel: one finite number above zero or, if `each`, possibly one for every latent dimension.
+    """A parameter of a kernel: one number from 1e-120 to 1e120 or, if `each`, possibly one for every latent dimension.
 
     A class attribute (a descriptor), so that every assignment is checked. Arrays are stored as read-only copies.
     """
@@ -61,14 +64,11 @@ class Positive:
         return self if kernel is None else kernel.__dict__[self.name]
 
     def __set__(self, kernel, value):
-        if isinstance(value, float) and 0.0 < value < np.inf:  # the usual case, without the cost of an array
+        if isinstance(value, float) and SMALLEST <= value <= LARGEST:  # the usual case, without the cost of an array
             kernel.__dict__[self.name] = float(value)
             return
         owner = f"{self.name} of {type(kernel).__name__}"
-        try:
-            array = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
+        array = _numbers(value)
         if array.ndim > (1 if self.each else 0) or array.size == 0:
             wanted = (
                 "a number, or a one-dimensional array with one for each latent dimension"
@@ -76,15 +76,29 @@ class Positive:
                 else "one number (a parameter for each latent dimension exists in the inverse widths of RBF and "
                 "Matern32)"
             )
-            raise ValueError(f"{owner} must be {wanted}; got {value!r}.")
+            raise ValueError(f"{owner} must be {wanted}; got {checks.shown(value)}.")
         if not (np.isfinite(array).all() and (array > 0).all()):
             raise ValueError(
-                f"{owner} must be finite and above 0, got {value!r}. To switch a term off, leave it out "
+                f"{owner} must be finite and above 0, got {checks.shown(value)}. To switch a term off, leave it out "
                 'of the sum; to let an optimiser move it freely, use theta (chapter 2, "Staying '
                 'positive").'
             )
+        if array.min() < SMALLEST or array.max() > LARGEST:
+            raise ValueError(
+                f"{owner} must be from {SMALLEST:g} to {LARGEST:g}, got {checks.shown(value)}: outside, squares and "
+                "products leave the floating-point numbers. Change the units of the data or of the latent space."
+            )
         array.setflags(write=False)
         kernel.__dict__[self.name] = array if array.ndim else float(array)
+
+
+def _numbers(value):
+    """A copy of the value as an array of floats; NaN in the place of what is no number, text and complex included."""
+    try:
+        array = np.array(value)
+        return array.astype(float) if array.dtype.kind in "biufO" else np.array(np.nan)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(np.nan)
 
 
 def per_dimension(gradients, parameter) -> np.ndarray:
@@ -158,7 +172,7 @@ class Parameterised:
 
     @parameters.setter
     def parameters(self, vector):
-        vector, start = np.array(vector, dtype=float), 0
+        vector, start = checks.floats("The vector of parameters", vector), 0
         if vector.shape != self.parameters.shape:
             raise ValueError(
                 f"{self} has {self.parameters.size} parameters ({', '.join(self.parameter_names)}), "
@@ -172,20 +186,24 @@ class Parameterised:
 
     @property
     def theta(self) -> np.ndarray:
-        """All parameters as one unconstrained vector, equation (2.23): what an optimiser moves."""
+        """All parameters as one unconstrained vector, equation (2.23): what an optimiser moves.
+
+        An optimiser may go anywhere: what it sets is brought into the range of a parameter, 1e-120 to 1e120.
+        """
         return softplus_inverse(self.parameters)
 
     @theta.setter
     def theta(self, vector):
-        vector = np.array(vector, dtype=float)
+        vector = checks.floats("theta", vector)
+        if vector.size and dasum(vector.ravel()) <= LARGEST:  # none is NaN or too large: the usual case
+            self.parameters = np.maximum(softplus(vector), SMALLEST)
+            return
         if not np.isfinite(vector).all():
             raise ValueError(
-                f"theta must be finite, got {vector}. An optimiser that arrives here has taken too long "
+                f"theta must be finite, got {checks.shown(vector)}. An optimiser that arrives here has taken too long "
                 "a step: look at its gradient first (gplvm_edu.optimise.check_gradient)."
             )
-        self.parameters = np.maximum(
-            softplus(vector), SMALLEST
-        )  # exp(-750) is 0.0 in floating point, and 0 is not allowed
+        self.parameters = np.minimum(np.maximum(softplus(vector), SMALLEST), LARGEST)
 
     def copy(self) -> Self:
         """An independent kernel with the same parameters."""

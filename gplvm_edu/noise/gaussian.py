@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 
 from ..linalg import fill_with_means
-from .model import Noise
+from .model import LOG_EXTREME, Noise
 from .terms import Terms, gaussian_terms
 
 
@@ -31,7 +31,7 @@ class Gaussian(Noise):
     """
 
     def __init__(self, variance=0.1, mean=None):
-        self.variance = self._parameter(variance, "variance", positive=True)
+        self.variance = self._parameter(variance, "variance", positive=True, most_axes=2, may_be_open=False)
         self.mean = self._parameter(mean, "mean")
 
     @property
@@ -54,7 +54,9 @@ class Gaussian(Noise):
         return gaussian_terms(Y, mean + self.offset, variance, self.variance)
 
     def check_values(self, Y) -> np.ndarray:
-        """Y, if the variances have its shape."""
+        """Y, if the variances and means have its shape."""
+        if np.size(self.offset) not in (1, Y.shape[-1] if Y.ndim else 1):
+            raise ValueError(f"mean has {self.mean.size} entries, one for each dimension, but Y has shape {Y.shape}.")
         if self.variance.ndim == 1 and Y.ndim == 2 and self.variance.size not in (1, Y.shape[1]):
             raise ValueError(
                 f"variance has {self.variance.size} entries, one for each dimension, but Y has {Y.shape[1]} columns."
@@ -102,15 +104,19 @@ class Gaussian(Noise):
     def with_theta(self, theta) -> Self:
         """A copy with these means and log variances."""
         n = np.size(self.offset)
+        variance = np.exp(np.clip(theta[n:], -LOG_EXTREME, LOG_EXTREME))
         return self.copy(
-            mean=np.reshape(theta[:n], np.shape(self.offset)), variance=np.exp(theta[n:]).reshape(self.variance.shape)
+            mean=np.reshape(theta[:n], np.shape(self.offset)), variance=variance.reshape(self.variance.shape)
         )
 
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in `theta`."""
         terms = self.evaluate(Y, mean, variance)
-        in_variance = 0.5 * (terms.g**2 - terms.nu)  # (8.5)
-        in_log = _sum_to(in_variance * self.variance, self.variance.shape)
+        with np.errstate(over="ignore"):
+            in_variance = 0.5 * (terms.g**2 - terms.nu)  # (8.5)
+            in_log = in_variance * self.variance
+        in_log = np.where(np.isfinite(in_log), in_log, 0.5 * terms.g * (terms.g * self.variance))  # g^2 is no number
+        in_log = _sum_to(in_log, self.variance.shape)
         return np.concatenate([np.ravel(_sum_to(terms.g, np.shape(self.offset))), np.ravel(in_log)])
 
     def parameters(self) -> dict:

@@ -14,6 +14,8 @@ from .. import checks
 from ..optimise import minimise
 from .terms import Terms
 
+LOG_EXTREME = np.log(checks.EXTREME)  # an optimiser may try more; what it sets is brought into the range
+
 
 def match_moments(g, nu, mean, variance):
     r"""Mean and variance of f after the observation: the Gaussian nearest to the tilted density.
@@ -52,7 +54,8 @@ def sites(g, nu, mean, variance) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     m, beta : ndarray (N, D)
-        Both are 0 where nu is 0, at a missing entry: a site with no precision says nothing, (8.19).
+        Both are 0 where nu is 0, at a missing entry: a site with no precision says nothing, (8.19). A precision of
+        more than 1e16 times that of f can't be told from nu, and is taken for that.
 
     Notes
     -----
@@ -67,9 +70,24 @@ def sites(g, nu, mean, variance) -> tuple[np.ndarray, np.ndarray]:
     """
     g, nu, mean, variance = np.broadcast_arrays(g, nu, mean, variance)
     seen = nu > 0  # a missing entry has nu = 0
-    beta = nu / (1.0 - nu * variance)  # (8.7)
+    beta = nu / np.maximum(1.0 - nu * variance, 1e-16)  # (8.7)
     m = np.where(seen, g, 0.0) / np.where(seen, nu, 1.0) + mean  # (8.8)
     return np.where(seen, m, 0.0), np.where(seen, beta, 0.0)
+
+
+def together(*arrays) -> tuple[np.ndarray, ...]:
+    """Arrays as floats, each brought to the shape of all; or an error that shows their shapes."""
+    arrays = tuple(
+        array if type(array) is np.ndarray and array.dtype == float else checks.floats("An argument of noise", array)
+        for array in arrays
+    )
+    if len({array.shape for array in arrays}) == 1:
+        return arrays
+    try:
+        return tuple(np.broadcast_arrays(*arrays))
+    except ValueError:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ValueError(f"Y, mean and variance have the shapes {shapes}, which do not fit together.") from None
 
 
 class Noise:
@@ -99,9 +117,7 @@ class Noise:
     # --- one observation -------------------------------------------------------------------------------------
     def evaluate(self, Y, mean, variance) -> Terms:
         """ln Z, g and nu of every entry, as `Terms`; all three are 0 where Y is NaN."""
-        Y, mean, variance = np.broadcast_arrays(
-            np.asarray(Y, float), np.asarray(mean, float), np.asarray(variance, float)
-        )
+        Y, mean, variance = together(Y, mean, variance)
         missing = np.isnan(Y)
         if not missing.any():
             return Terms(*self.observed_terms(Y, mean, variance))
@@ -128,11 +144,16 @@ class Noise:
 
         Training data need something in every row and column; new rows (`allow_empty=True`) need not.
         """
-        Y = np.array(Y, dtype=float)
+        Y = checks.floats("Y", Y).copy()
         if np.isinf(Y).any():
             raise ValueError(
                 f"Y contains infinity at {self._place(np.isinf(Y))}: an observation is a number, or NaN "
                 'if it is missing (chapter 8, "Missing values").'
+            )
+        if (np.abs(Y) > checks.LARGEST).any():
+            raise ValueError(
+                f"Y has an entry beyond {checks.LARGEST:g} at {self._place(np.abs(Y) > checks.LARGEST)}: its square "
+                "leaves the floating-point numbers. Use larger units, so that its numbers become smaller."
             )
         if not allow_empty and Y.ndim == 2 and Y.size:
             checks.observed_columns(checks.observed_rows(Y))
@@ -149,7 +170,12 @@ class Noise:
     def sample(self, f, random_state=None):
         """Observations of latent values f, a float or (N, D); a RandomState or Generator is drawn from, and goes on."""
         own = isinstance(random_state, np.random.RandomState)  # an estimator's: its next numbers, no seed
-        return self.draw(np.asarray(f, float), random_state if own else checks.generator(random_state))
+        f = checks.floats("f", f)
+        if not np.isfinite(f).all():
+            raise ValueError(
+                f"f contains NaN or infinity at {self._place(~np.isfinite(f))}: a latent value is a number."
+            )
+        return self.draw(f, random_state if own else checks.generator(random_state))
 
     # --- learning the parameters -----------------------------------------------------------------------------
     def learn(self, Y, mean, variance, max_iter=50) -> Self:
@@ -198,15 +224,25 @@ class Noise:
         return 1.0
 
     @staticmethod
-    def _parameter(value, name, positive=False):
-        """A parameter of a noise model as a read-only float array; None, still open, stays None."""
-        if value is None:
+    def _parameter(given, name, positive=False, most_axes=1, may_be_open=True):
+        """A parameter of a noise model as a read-only float array; None, still open, stays None where it may."""
+        if given is None and may_be_open:
             return None
-        value = np.array(value, dtype=float)
+        value = checks.floats(name, given).copy()
         if not np.isfinite(value).all() or (positive and not (value > 0).all()):
             raise ValueError(
-                f"{name} must be finite{' and above 0' if positive else ''}, got {value.tolist()!r} "
+                f"{name} must be finite{' and above 0' if positive else ''}, got {checks.shown(given)} "
                 '(chapter 8, "Three kinds of noise").'
+            )
+        if value.ndim > most_axes or value.size == 0:
+            wanted = ("one number", "a number or a vector of them", "a number, a vector or a matrix")[most_axes]
+            raise ValueError(f"{name} must be {wanted}, not empty, got an array of shape {value.shape}.")
+        if np.max(np.abs(value)) > checks.EXTREME or (positive and np.min(value) < 1.0 / checks.EXTREME):
+            range_ = f"from {1 / checks.EXTREME:g} to {checks.EXTREME:g}"
+            bounds = range_ if positive else f"of at most {checks.EXTREME:g} in size"
+            raise ValueError(
+                f"{name} must be {bounds}, got {checks.shown(given)}: outside, squares leave the floating-point "
+                "numbers."
             )
         value.flags.writeable = False
         return value

@@ -7,10 +7,16 @@ from scipy.special import ndtr, ndtri
 
 from .. import checks
 from . import fast
-from .model import Noise
+from .model import LOG_EXTREME, Noise
 from .terms import Terms, edge_ratios, ordinal_terms
 
+MOST_LEVELS = 1000  # beyond, each level would have hardly an observation, and a prediction C^2 terms
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)  # 1e-12 while f varies less than 10 times the blur, then 1e-8
+
+TOO_MANY = (
+    f"Ordinal noise is for at most {MOST_LEVELS} levels: for measurements and counts use Gaussian noise, and write a "
+    'missing entry as NaN (chapter 8, "Three kinds of noise").'
+)
 
 
 def cut_gradients(levels, cuts, mean, variance, scale=1.0) -> np.ndarray:
@@ -52,7 +58,7 @@ class Ordinal(Noise):
     Parameters
     ----------
     n_levels : int or None
-        C. None: one more than the largest level in Y, by `start`.
+        C, from 2 to 1000. None: one more than the largest level in Y, by `start`.
     cuts : None, ndarray (C - 1,) or ndarray (D, C - 1)
         Increasing; for all columns or for each. None: from how often each level occurs in each column, by `start`.
     scale : float
@@ -68,19 +74,22 @@ class Ordinal(Noise):
     """
 
     def __init__(self, n_levels=None, cuts=None, scale=1.0):
-        self.cuts, self.scale = self._parameter(cuts, "cuts"), self._parameter(scale, "scale", positive=True)
+        self.cuts = self._parameter(cuts, "cuts", most_axes=2)
+        self.scale = self._parameter(scale, "scale", positive=True, most_axes=0, may_be_open=False)
         if self.cuts is not None:
-            if self.cuts.ndim not in (1, 2) or self.cuts.shape[-1] == 0 or not (np.diff(self.cuts) > 0).all():
+            if self.cuts.ndim not in (1, 2) or not (np.diff(self.cuts) > 0).all():
                 raise ValueError(
-                    f"cuts must increase from level to level, got {self.cuts.tolist()}: level c lies "
+                    f"cuts must increase from level to level, got {checks.shown(cuts)}: level c lies "
                     'between cut c and cut c + 1 (chapter 8, "Three kinds of noise").'
                 )
-            if n_levels not in (None, self.cuts.shape[-1] + 1):
+            if n_levels is not None and checks.whole_number("n_levels", n_levels) != self.cuts.shape[-1] + 1:
                 raise ValueError(
                     f"{self.cuts.shape[-1]} cuts make {self.cuts.shape[-1] + 1} levels, but n_levels is {n_levels}."
                 )
             n_levels = self.cuts.shape[-1] + 1
-        self.n_levels: Any = None if n_levels is None else checks.whole_number("n_levels", n_levels, at_least=2)
+        if n_levels is not None:
+            n_levels = checks.whole_number("n_levels", n_levels, 2, MOST_LEVELS, TOO_MANY)
+        self.n_levels: Any = n_levels
 
     def _edges(self):
         """The cut points with -inf below and inf above: (C + 1,) or (D, C + 1)."""
@@ -95,10 +104,14 @@ class Ordinal(Noise):
     def _bounds(self, Y) -> tuple[np.ndarray, np.ndarray]:
         """The cut points below and above each entry of Y."""
         edges, level = self._edges(), np.asarray(Y).astype(int)
-        if edges.ndim == 1:
-            return edges[level], edges[level + 1]
-        d = np.arange(len(edges))
-        return edges[d, level], edges[d, level + 1]
+        d = () if edges.ndim == 1 else (np.arange(len(edges)),)
+        try:
+            if level.size and level.min() < 0:
+                raise IndexError
+            return edges[(*d, level)], edges[(*d, level + 1)]
+        except IndexError:
+            self.check_values(np.asarray(Y, float))  # says which one is no level, and where
+            raise
 
     def observed_terms(self, Y, mean, variance) -> Terms:
         """ln Z, g and nu of observed entries, equations (8.15) to (8.17)."""
@@ -117,6 +130,8 @@ class Ordinal(Noise):
                 f'{self._place(wrong)}. Number the levels from 0, or state n_levels (chapter 8, "Three '
                 'kinds of noise").'
             )
+        if self.n_levels is None:
+            self._demand_few(Y)
         if self.n_levels is None and seen.any() and Y[seen].max() < 1:
             raise ValueError(
                 "Every level in Y is 0: a single level says nothing of f. State n_levels if there are "
@@ -124,16 +139,26 @@ class Ordinal(Noise):
             )
         return Y
 
+    def _demand_few(self, Y):
+        """An error that names the column, if the largest level asks for more cut points than anyone could mean."""
+        many = Y >= MOST_LEVELS
+        if many.any():
+            raise ValueError(
+                f"Y has the level {Y[many][0]:.10g} at {self._place(many)}, which would ask for as many cut points in "
+                f"every column. {TOO_MANY}"
+            )
+
     def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose cut points, if they were left open, give each level its share (half an entry added to each)."""
         if self.cuts is not None:
             return self.copy()
-        Y = np.asarray(Y, float)
-        C = self.n_levels or max(int(np.nanmax(Y)) + 1, 2)
+        Y, prior_variance = checks.floats("Y", Y), checks.number("prior_variance", prior_variance, at_least=0)
+        self._demand_few(Y)
+        C = self.n_levels or max(int(np.max(Y, initial=1.0, where=~np.isnan(Y))) + 1, 2)
         counts = np.stack([np.sum(Y == c, axis=0) for c in range(C)], axis=-1) + 0.5  # (D, C)
         share = np.cumsum(counts, axis=-1)[..., :-1] / counts.sum(axis=-1, keepdims=True)
         cuts = np.sqrt(self.scale**2 + prior_variance) * ndtri(share)  # (8.18)
-        return self.copy(n_levels=C, cuts=self._parameter(cuts, "cuts"))
+        return self.copy(n_levels=C, cuts=self._parameter(cuts, "cuts", most_axes=2))
 
     def probabilities(self, mean, variance):
         """The probability of every level: an array with one more axis, of length C."""
@@ -168,6 +193,7 @@ class Ordinal(Noise):
         mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
         total = self.scale**2 + variance
         h = (mean[..., None] - self._edges()[..., 1:-1]) / np.sqrt(total)[..., None]
+        h = np.clip(h, -1e70, 1e70)  # all 0 or 1 there, and its square is a number
         return h[..., :, None], h[..., None, :], (variance / total)[..., None, None]
 
     def draw(self, f, rng):
@@ -183,15 +209,21 @@ class Ordinal(Noise):
         return np.ravel(np.concatenate([cuts[..., :1], np.log(np.diff(cuts))], axis=-1))
 
     def with_theta(self, theta) -> Self:
-        """A copy with these cut points."""
+        """A copy with these cut points; a gap that rounding would close is kept open."""
         free = np.reshape(theta, self.cuts.shape)
-        return self.copy(cuts=np.cumsum(np.concatenate([free[..., :1], np.exp(free[..., 1:])], axis=-1), axis=-1))
+        first, gaps = free[..., :1], np.exp(np.minimum(free[..., 1:], LOG_EXTREME))
+        cuts = np.cumsum(np.concatenate([first, gaps], axis=-1), axis=-1)
+        if not (np.diff(cuts) > 0).all():
+            gaps = np.maximum(gaps, 1e-12 * np.max(np.abs(cuts)))
+            cuts = np.cumsum(np.concatenate([first, gaps], axis=-1), axis=-1)
+        return self.copy(cuts=cuts)
 
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in `theta`: that in the cut points, then the chain rule; NaN is left out."""
-        onwards = np.cumsum(self._in_cuts(Y, mean, variance)[..., ::-1], axis=-1)[..., ::-1]
-        gaps = np.diff(self.cuts)  # a gap moves every cut above it
-        return np.ravel(np.concatenate([onwards[..., :1], onwards[..., 1:] * gaps], axis=-1))
+        with np.errstate(over="ignore", invalid="ignore"):  # an optimiser looks whether it is finite
+            onwards = np.cumsum(self._in_cuts(Y, mean, variance)[..., ::-1], axis=-1)[..., ::-1]
+            gaps = np.diff(self.cuts)  # a gap moves every cut above it
+            return np.ravel(np.concatenate([onwards[..., :1], onwards[..., 1:] * gaps], axis=-1))
 
     def _in_cuts(self, Y, mean, variance):
         """Gradient of the sum of ln Z in the cut points, over the entries observed; of the shape of `cuts`."""

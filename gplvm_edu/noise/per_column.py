@@ -4,7 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from .model import Noise
+from .. import checks
+from .model import Noise, together
 from .terms import Terms
 
 
@@ -25,12 +26,12 @@ class PerColumn(Noise):
     """
 
     def __init__(self, models):
-        models = list(models)
+        models = list(models) if isinstance(models, (list, tuple)) else [models]
         wrong = [m for m in models if not isinstance(m, Noise) or isinstance(m, PerColumn)]
         if not models or wrong:
             raise ValueError(
                 f"PerColumn needs a list of noise models, one for each column, such as [Gaussian(0.1), "
-                f"Probit()], got {wrong[0] if wrong else models!r}."
+                f"Probit()], got {checks.shown(wrong[0] if wrong else models)}."
             )
         self.models = models
 
@@ -72,9 +73,15 @@ class PerColumn(Noise):
     def _demand_columns(self, Y):
         if np.ndim(Y) < 1 or Y.shape[-1] != len(self.models):
             raise ValueError(
-                f"PerColumn has {len(self.models)} noise models, but Y has shape {np.shape(Y)}: one model "
+                f"PerColumn has {len(self.models)} noise models, but the array has shape {np.shape(Y)}: one model "
                 'for each column is needed (chapter 8, "A noise for each column").'
             )
+
+    def _rows_of_columns(self, Y):
+        """Y as floats (N, D)."""
+        Y = checks.floats("Y", Y)
+        self._demand_columns(Y if Y.ndim == 2 else np.zeros(0))
+        return Y
 
     def _mapped(self, change):
         """A copy with every model changed once, so that columns which shared one still do."""
@@ -87,12 +94,12 @@ class PerColumn(Noise):
 
     def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose models are each started from their own columns."""
-        Y = np.asarray(Y, float)
+        Y = self._rows_of_columns(Y)
         return self._mapped(lambda model, d: model.start(Y[:, d], prior_variance))
 
     def learn(self, Y, mean, variance, max_iter=50) -> Self:
         """A copy whose models have each learnt from their own columns."""
-        Y, mean, variance = np.broadcast_arrays(Y, mean, variance)
+        Y, mean, variance = together(self._rows_of_columns(Y), mean, variance)
         return self._mapped(lambda model, d: model.learn(Y[:, d], mean[:, d], variance[:, d], max_iter))
 
     def predict(self, mean, variance):
@@ -109,13 +116,15 @@ class PerColumn(Noise):
 
     def draw(self, f, rng):
         """Observations of given latent values (N, D)."""
+        self._demand_columns(f)
         out = np.empty(f.shape)
         for model, d in self.blocks:
             out[..., d] = model.draw(f[..., d], rng)
         return out
 
     def _columnwise(self, method, mean, variance):
-        mean, variance = np.broadcast_arrays(mean, variance)
+        mean, variance = together(mean, variance)
+        self._demand_columns(mean)
         out = np.empty(mean.shape)
         for model, d in self.blocks:
             out[..., d] = getattr(model, method)(mean[..., d], variance[..., d])

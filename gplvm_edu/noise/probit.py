@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
+from .. import checks
 from .model import Noise
 from .terms import Terms, probit_terms
 
@@ -64,7 +65,8 @@ class Probit(Noise):
         """A copy whose bias, if it was left open, gives each column its share of ones (half a label added to each)."""
         if self.bias is not None:
             return self.copy()
-        share = (np.sum(np.asarray(Y) > 0, axis=0) + 0.5) / (np.sum(~np.isnan(Y), axis=0) + 1.0)
+        Y, prior_variance = checks.floats("Y", Y), checks.number("prior_variance", prior_variance, at_least=0)
+        share = (np.sum(Y > 0, axis=0) + 0.5) / (np.sum(~np.isnan(Y), axis=0) + 1.0)
         return self.copy(bias=self._parameter(np.sqrt(1.0 + prior_variance) * ndtri(share), "bias"))  # (8.18)
 
     def predict(self, mean, variance):

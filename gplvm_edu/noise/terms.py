@@ -11,6 +11,8 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 LOG_2PI = np.log(2 * np.pi)
 ROOT_HALF = np.sqrt(0.5)
+NARROW = 1e-6  # deviations between two cut points: below it the difference of two probabilities has lost its digits
+LEAST = -1e300  # what is less, the logarithm of what no computer has a number for, counts as this
 
 
 class Terms(NamedTuple):
@@ -93,7 +95,8 @@ def ordinal_terms(lower, upper, mean, variance, scale=1.0) -> Terms:
     Notes
     -----
     Chapter 8, equations (8.15) to (8.17). The interval is mirrored into the lower tail, where a density divided
-    by a scaled error function neither underflows nor cancels.
+    by a scaled error function neither underflows nor cancels. An interval that is narrow beside the deviation has its
+    limit, a density times its width, and one far in the tail that of its nearer edge alone.
 
     Examples
     --------
@@ -108,8 +111,31 @@ def ordinal_terms(lower, upper, mean, variance, scale=1.0) -> Terms:
     a, b, log_Z = edge_densities(h, l)  # phi(h) / Z and phi(l) / Z
     alone = np.isinf(l)  # one edge: the probit's exact form
     rho, excess = inverse_mills(h)
-    bent = np.where(alone, rho * excess, (a - b) ** 2 + h * a - np.where(alone, 0.0, l) * b)
-    return Terms(log_Z, sign * (b - a) / root, np.clip(bent, 0.0, 1.0) / v)  # (8.16), (8.17)
+    with np.errstate(over="ignore", invalid="ignore"):  # densities too large to be squared are replaced below
+        bent = np.where(alone, rho * excess, (a - b) ** 2 + h * a - np.where(alone, 0.0, l) * b)
+        rise, width = b - a, (upper - lower) / root
+    if ((h < -50.0) | (width < NARROW)).any():
+        bent = np.where((h < -50.0) & (b == 0.0), rho * excess, bent)  # the far edge is out of sight
+        log_Z, rise, bent = narrow_terms(h, np.maximum(width, 1e-200), log_Z, rise, bent)
+    return Terms(log_Z, sign * rise / root, np.clip(bent, 0.0, 1.0) / v)  # (8.16), (8.17)
+
+
+def narrow_terms(h, width, log_Z, rise, bent):
+    """ln Z, (phi(l) - phi(h)) / Z and nu v, with their limits where the interval is narrow; `width` is h - l.
+
+    The width comes from the cut points: far from the mean the difference of h and l has no digits left.
+
+    Examples
+    --------
+    >>> [round(float(term), 4) for term in narrow_terms(-2.0, 1e-9, np.nan, np.nan, np.nan)]     # ln phi(2) + ln 1e-9
+    [-23.6422, -2.0, 1.0]
+    """
+    narrow = is_narrow(h, width)
+    area = narrow_area(np.where(narrow, h, 0.0), np.where(narrow, width, 1.0))[0]
+    with np.errstate(over="ignore"):
+        limit = np.log(area) - 0.5 * (h**2 + LOG_2PI)
+    log_Z = np.maximum(np.where(narrow, limit, log_Z), LEAST)
+    return log_Z, np.where(narrow, h - 0.5 * width, rise), np.where(narrow, 1.0, bent)
 
 
 def inverse_mills(u):
@@ -166,8 +192,37 @@ def edge_densities(h, l):
     return a, a * drop, log_Z
 
 
+def is_narrow(h, width):
+    """Whether an interval is narrow beside the deviation, or beside its distance from the mean: h - l is lost then.
+
+    Examples
+    --------
+    >>> is_narrow(np.array([-1.0, -1.0, -1e20]), np.array([1.0, 1e-7, 1.0])).tolist()
+    [False, True, True]
+    """
+    return width < np.maximum(NARROW, -1e-12 * h)
+
+
+def narrow_area(h, width):
+    r"""Z / phi(h) and phi(l) / phi(h) of an interval so narrow that its logarithmic density is a straight line.
+
+    .. math:: \frac{Z}{\phi(h)} = w\, \frac{1 - e^{-d}}{d}, \qquad \frac{\phi(l)}{\phi(h)} = e^{-d}, \qquad
+              d = w \Big( \frac w2 - h \Big), \qquad w = h - l
+
+    Examples
+    --------
+    >>> [float(part) for part in narrow_area(0.0, 1e-9)]
+    [1e-09, 1.0]
+    """
+    decay = width * (0.5 * width - h)
+    safe = np.where(decay == 0.0, 1.0, decay)
+    return width * np.where(decay == 0.0, 1.0, -np.expm1(-safe) / safe), np.exp(-decay)
+
+
 def edge_ratios(h, l):
     """phi(h) / Z and phi(l) / Z for Z = Phi(h) - Phi(l), wherever the interval (l, h) lies; equation (8.16).
+
+    An interval counts as no narrower than the rounding of its edges.
 
     Examples
     --------
@@ -176,4 +231,9 @@ def edge_ratios(h, l):
     """
     h, l, sign = lower_tail(h, l)
     a, b, _ = edge_densities(h, l)
+    narrow = is_narrow(h, h - l)
+    if narrow.any():
+        width = np.maximum(h - l, np.maximum(1e-16 * np.abs(h), 1e-200))
+        area, drop = narrow_area(np.where(narrow, h, 0.0), np.where(narrow, width, 1.0))
+        a, b = np.where(narrow, 1.0 / area, a), np.where(narrow, drop / area, b)
     return np.where(sign > 0, a, b), np.where(sign > 0, b, a)

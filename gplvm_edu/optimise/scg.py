@@ -59,7 +59,9 @@ def scaled_conjugate_gradients(evaluate, start, distance=1e-5, initial_scale=1e-
             w, E, r_old, r, n_steps = trial.x, trial.value, r, -trial.gradient, n_steps + 1
             yield trial  # step 9: the caller looks at r
             beta = r @ (r - r_old) / mu  # (5.21)
-            p = r if n_steps % len(w) == 0 else r + beta * p
+            p = r + beta * p
+            if n_steps % len(w) == 0 or not p.any():
+                p = r  # afresh after n steps, or where both parts cancel
         included = 0.0 if success else lam  # the part of lambda that delta contains already
         if Delta >= 0.75:
             lam = max(lam / 4, 1e-15)  # step 7, its last part

@@ -10,6 +10,7 @@ from .iterate import Iterate, Objective, demand_finite, flat
 from .lbfgs import lbfgs
 from .scg import scaled_conjugate_gradients
 
+NOTHING = 1e-50  # a gradient that counts as 0, in the unit of the objective: its square squared would be 0 in floats
 METHODS = {"scg": scaled_conjugate_gradients, "l-bfgs": lbfgs}
 
 
@@ -29,21 +30,24 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     max_iter : int
         The most steps to accept; at most ``max_iter + 1`` iterates appear, the start being the first.
     tolerance : float
-        See above; 0 asks for all that floats can give.
+        See above; 0 asks for all that floats can give, which ends at gradients of 1e-50.
 
     Yields
     ------
     Iterate
         Values never increase. The last iterate says in ``stopped`` why it is the last: "gradient"
         (converged), "max_iter", or "stalled": no step lowers the value, because the minimum is reached to the
-        precision of floats or because the gradient is wrong (see :func:`check_gradient`). A stalled run gives
-        its last point twice, the second time with the evaluations spent in vain.
+        precision of floats, because all steps lead out of the finite numbers, or because the gradient is wrong (see
+        :func:`check_gradient`). A stalled run gives its last point twice, the second time with the evaluations spent in
+        vain.
 
     Notes
     -----
     SCG costs two evaluations a step and one for each rejected trial, L-BFGS a little more than one a step;
-    both need O(n) memory. A trial that is not finite, or at which a matrix can't be factorised (LinAlgError), is a step
-    too long; at the start it is an error.
+    both need O(n) memory. A trial that is not finite, or at which a matrix can't be factorised (LinAlgError) or the
+    computation leaves the finite numbers (NotFiniteError), is a step too long; at the start it is an error. Functions
+    of any size can be minimised: where the gradient at the start is beyond 1e30 or below 1e-30 both methods work in
+    units of it, and `tolerance` still means the gradient as it is.
 
     Examples
     --------
@@ -54,8 +58,8 @@ def minimise(value_and_gradient, x0, method="scg", max_iter=1000, tolerance=1e-5
     [0. 0.] 9.0 1 False
     [3. 3.] 0.0 3 True
     """
-    if method not in METHODS:
-        raise ValueError(f"There is no method {method!r}: choose one of {', '.join(map(repr, METHODS))}.")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"There is no method {checks.shown(method)}: choose one of {', '.join(map(repr, METHODS))}.")
     checks.whole_number("max_iter", max_iter, at_least=0)
     checks.number("tolerance", tolerance, at_least=0)
     return _run(METHODS[method], Objective(value_and_gradient), flat(x0, "x0"), max_iter, tolerance)
@@ -65,19 +69,26 @@ def _run(search, evaluate, x0, max_iter, tolerance):
     """Yield the start and what the search accepts, until one of the three reasons to stop holds."""
     iterate = evaluate(x0)
     demand_finite(iterate, "Start elsewhere, or look for a logarithm or a division that leaves its domain.")
+    iterate = evaluate.use_unit(iterate)
+    unit = evaluate.unit
     with closing(search(evaluate, iterate)) as steps:
         for n_steps in range(max_iter + 1):
-            if np.max(np.abs(iterate.gradient)) <= tolerance:
+            if np.max(np.abs(iterate.gradient)) <= max(tolerance / unit, NOTHING):
                 iterate = iterate._replace(stopped="gradient")
             elif n_steps == max_iter:
                 iterate = iterate._replace(stopped="max_iter")
-            yield iterate._replace(x=iterate.x.copy(), gradient=iterate.gradient.copy())
+            yield _in_full(iterate, unit)
             if iterate.stopped:
                 return
             last, iterate = iterate, next(steps, None)
             if iterate is None:
-                yield last._replace(n_evaluations=evaluate.n_calls, stopped="stalled")
+                yield _in_full(last._replace(n_evaluations=evaluate.n_calls, stopped="stalled"), unit)
                 return
+
+
+def _in_full(iterate, unit):
+    """A copy of the iterate, no longer in the unit of the objective."""
+    return iterate._replace(x=iterate.x.copy(), value=unit * iterate.value, gradient=unit * iterate.gradient)
 
 
 def check_gradient(value_and_gradient, x, step=6e-6) -> float:
@@ -114,12 +125,13 @@ def check_gradient(value_and_gradient, x, step=6e-6) -> float:
     0.5
     """
     x, evaluate = flat(x, "x"), Objective(value_and_gradient, guarded=False)
+    checks.number("step", step, at_least=1e-15, at_most=1.0)
     g, c = evaluate(x).gradient, np.empty(len(x))
     for i, h in enumerate(step * np.maximum(1.0, np.abs(x))):
         up, down = x.copy(), x.copy()
         up[i], down[i] = x[i] + h, x[i] - h
         c[i] = (evaluate(up).value - evaluate(down).value) / (up[i] - down[i])
     if not np.all(np.isfinite([g, c])):
-        raise FloatingPointError("The gradient, or a value beside x, is not finite: move x into the domain.")
+        raise checks.NotFiniteError("The gradient, or a value beside x, is not finite: move x into the domain.")
     largest = np.max(np.abs([g, c]))
     return float(np.max(np.abs(g - c)) / largest) if largest > 0 else 0.0

@@ -144,6 +144,34 @@ def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> It
             parameters = LinearGaussian(W, mu, np.maximum(psi, noise_floor))
 
 
+def in_data_units(state, scale, mean, log_jacobian) -> LinearGaussianState:
+    r"""A state of EM on centred, scaled data, as one of the data themselves.
+
+    .. math:: W \to s\, W, \quad \mu \to s\, \mu + \bar y, \quad \Psi \to s^2\, \Psi, \quad L \to L - \sum_{nd} \ln s_d
+
+    Parameters
+    ----------
+    state : LinearGaussianState
+    scale : float or ndarray (D,)
+        What the data, less their mean, were divided by.
+    mean : ndarray (D,)
+    log_jacobian : float
+        The sum of ln(scale) over all observed entries.
+
+    Examples
+    --------
+    >>> unit = LinearGaussian(np.ones((2, 1)), np.zeros(2), np.ones(2))
+    >>> in_data_units(LinearGaussianState(unit, 0.0, np.zeros((1, 1))), 2.0, np.array([3.0, 4.0]), 0.0).parameters
+    LinearGaussian(weights=array([[2.],
+           [2.]]), mean=array([3., 4.]), noise=array([4., 4.]))
+    """
+    W, mu, psi = state.parameters
+    s = np.broadcast_to(scale, mu.shape)
+    return state._replace(
+        parameters=LinearGaussian(s[:, None] * W, s * mu + mean, s**2 * psi), value=state.value - log_jacobian
+    )
+
+
 def on_principal_axes(state) -> LinearGaussianState:
     r"""The same state in other coordinates: the columns of W orthogonal, longest first, equation (1.10).
 

@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 
 from .. import checks
-from ..base import IterativeFit, MapModel, until_settled
-from ..linalg import centre, column_signs, fill_with_means
+from ..base import IterativeFit, MapModel, check_is_fitted, until_settled
+from ..linalg import centre, column_signs, fill_with_means, own_units
 from ..maps import Places
 from .closed_form import dual_transform, dual_transform_observed, latent_posterior, log_likelihood, maximum_likelihood
-from .em import LinearGaussian, LinearGaussianState, e_step, em_iterates, on_principal_axes
+from .em import LinearGaussian, LinearGaussianState, e_step, em_iterates, in_data_units, on_principal_axes
 from .linear_map import LinearMap
 
 
@@ -31,6 +31,11 @@ class _LinearGaussianModel(IterativeFit, MapModel):
 
     allows_missing = True
     same_noise = True  # in all columns
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+    }
 
     def matrix_size(self, N, D) -> int:
         """The scatter matrix of rows or of columns, whichever is smaller."""
@@ -74,16 +79,15 @@ class _LinearGaussianModel(IterativeFit, MapModel):
 
     def get_covariance(self) -> np.ndarray:
         """The model's covariance of one row, W W' + noise; (D, D)."""
+        check_is_fitted(self)
         return self.weights_ @ self.weights_.T + self.noise_variance_ * np.eye(len(self.mean_))
 
     def _check(self, Y):
-        """The parameters, and Y as the training rows, kept as a copy."""
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        checks.number("tol", self.tol, at_least=0)
+        """The parameters, and Y as the training rows."""
         Y = self.check_data(Y)
         N, D = Y.shape
         checks.components(self.n_components, N, D, D, f"a row has only {D} entries to explain")
-        self.rows_ = checks.observed_columns(Y).copy()
+        self.rows_ = checks.observed_columns(Y)
         return self.rows_
 
     def _start(self, Y):
@@ -126,6 +130,8 @@ class PPCA(_LinearGaussianModel):
     ((500, 1), True)
     """
 
+    rules = _LinearGaussianModel.rules | {"noise_variance": checks.rule(checks.positive, optional=True)}
+
     def __init__(
         self,
         n_components: int = 2,
@@ -142,8 +148,6 @@ class PPCA(_LinearGaussianModel):
 
     def iterates(self, Y) -> Iterator[LinearGaussianState]:
         """Generator of states: those of EM when Y has NaN, on principal axes; else one, the closed form."""
-        if self.noise_variance is not None:
-            checks.positive("noise_variance", self.noise_variance)
         Y = self._check(Y)
         if not np.isnan(Y).any():
             yield self._closed_form(Y)
@@ -153,12 +157,12 @@ class PPCA(_LinearGaussianModel):
                 "noise_variance can't be fixed when Y has missing values: EM estimates it from what was "
                 "observed. Leave it at None, or fill the gaps first with impute."
             )
-        floor = 1e-10 * np.nanvar(Y)
-        steps = em_iterates(Y, self._start(Y), self.same_noise, self.max_iter, floor)
+        unit, floor = own_units(Y), 1e-10
+        steps = em_iterates(unit.Y, self._start(unit.Y), self.same_noise, self.max_iter, floor)
         for state in until_settled(steps, self.tol * len(Y)):
             if state.parameters.noise[0] <= floor:
                 raise _no_maximum(self, Y)
-            yield on_principal_axes(state)
+            yield on_principal_axes(in_data_units(state, unit.unit, unit.mean, unit.log_jacobian))
 
     def _closed_form(self, Y):
         Yc, mean = centre(Y)
@@ -204,19 +208,20 @@ class FactorAnalysis(_LinearGaussianModel):
     def iterates(self, Y) -> Iterator[LinearGaussianState]:
         """Generator of EM's states, from PPCA's solution for standardised columns."""
         Y = self._check(Y)
-        variances = np.nanvar(Y, axis=0)
-        if (variances <= 1e-20 * max(np.nanmax(np.abs(Y)), 1e-300) ** 2).any():
-            column = int(np.argmin(variances))
+        (filled, mean), seen = fill_with_means(Y), ~np.isnan(Y)
+        scale = np.sqrt(np.sum(filled**2, axis=0) / seen.sum(axis=0))  # columns may have units of their own
+        constant = scale <= 1e-10 * np.nanmax(np.abs(Y), axis=0)
+        if constant.any():
+            column = int(np.argmax(constant))
             raise ValueError(
                 f"Column {column} of Y is constant: its own noise variance would be 0 and the likelihood "
                 "infinite. Drop the column, or use PPCA, which shares one noise level (chapter 1, "
                 '"A noise level for every column").'
             )
-        scale = np.sqrt(variances)  # standardised columns: the start must not depend on the units of the data
-        unit = self._start(Y / scale)
-        start = LinearGaussian(unit.weights * scale[:, None], unit.mean * scale, unit.noise * variances)
-        steps = em_iterates(Y, start, self.same_noise, self.max_iter, 1e-6 * variances)
-        yield from until_settled(steps, self.tol * len(Y))
+        unit, log_jacobian = np.where(seen, filled / scale, np.nan), float(seen.sum(axis=0) @ np.log(scale))
+        steps = em_iterates(unit, self._start(unit), self.same_noise, self.max_iter, 1e-6)
+        for state in until_settled(steps, self.tol * len(Y)):
+            yield in_data_units(state, scale, mean, log_jacobian)
 
 
 class DualPPCA(MapModel):
@@ -249,6 +254,8 @@ class DualPPCA(MapModel):
     True
     """
 
+    rules = {name: PPCA.rules[name] for name in ("n_components", "noise_variance")}
+
     def __init__(self, n_components: int = 2, noise_variance: float | None = None, random_state: checks.Seed = None):
         self.n_components = n_components
         self.noise_variance = noise_variance
@@ -261,7 +268,7 @@ class DualPPCA(MapModel):
     @property
     def failing_checks(self) -> dict:
         """Checks of scikit-learn that fit data with two columns: no noise is left for q = 2."""
-        if self.n_components < 2 or self.noise_variance is not None:
+        if self.n_components != 2 or self.noise_variance is not None:
             return {}
         reason = "two columns centred have rank 2, so at q = 2 the dual likelihood is unbounded (chapter 1)"
         return {
@@ -284,15 +291,13 @@ class DualPPCA(MapModel):
         largest = rank if self.noise_variance is not None else rank - 1
         because = f"the centred data span {rank} dimensions at most, and the noise needs one of them"
         checks.components(self.n_components, N, D, max(largest, 0), because)
-        if self.noise_variance is not None:
-            checks.positive("noise_variance", self.noise_variance)
         Yc, mean = centre(Y)
         X, s2 = maximum_likelihood(Yc.T, self.n_components, self.noise_variance)
         if s2 == 0.0:
             raise _no_maximum(self, Y)
         W, Sigma = latent_posterior(Yc.T, X, s2)
         sign = column_signs(W)
-        self.rows_, self.mean_ = Y.copy(), mean
+        self.rows_, self.mean_ = Y, mean
         self.embedding_, self.noise_variance_ = X * sign, s2
         self.weight_means_, self.weight_covariance_ = W * sign, Sigma * np.outer(sign, sign)
         self.map_ = LinearMap(self.weight_means_, mean, s2, self.weight_covariance_, latent_prior=None)
@@ -316,7 +321,7 @@ class DualPPCA(MapModel):
         seen, s2 = ~np.isnan(Y), self.noise_variance_
         errors = np.where(seen, (Y - mean) ** 2 + variance, 0.0)
         values = -0.5 * np.sum(errors / s2 + seen * np.log(2 * np.pi * s2), axis=1)
-        n = checks.whole_number("n_starts", n_starts)
+        n = min(checks.whole_number("n_starts", n_starts), len(self.rows_))
         return Places(np.repeat(X[:, None], n, axis=1), np.repeat(values[:, None], n, axis=1))
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from ..base import SaysWhyNot
+from ..base import SaysWhyNot, WholeFit
 from ..kernels import Kernel
 from ..variational import BayesianGPLVM, Parameters
 from ..variational.estimator import DENSITIES
@@ -33,7 +33,29 @@ def with_noise(model, noise_variance) -> BayesianGPLVM:
     return copy.copy(model).set_parameters(parameters)
 
 
-class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
+def check_noise(name, value):
+    """How the noise is judged: "shared", "own", or a variance."""
+    if checks.is_number(value):
+        return checks.positive(name, value)
+    return checks.choice(
+        name, value, NOISES, 'Or pass a variance. Chapter 13, "A lesson on calibration", compares them.'
+    )
+
+
+def check_priors(name, value) -> np.ndarray | None:
+    """Probabilities above 0 that sum to 1, or None; how many is checked when the classes are known."""
+    if value is None:
+        return None
+    priors = checks.floats(name, value)
+    if priors.ndim != 1 or not (np.isfinite(priors).all() and (priors > 0).all() and abs(priors.sum() - 1.0) <= 1e-9):
+        raise ValueError(
+            f"{name} must be numbers above 0 that sum to 1, one for each class in the order of classes_, or None for "
+            f"their shares of the data, got {checks.shown(value)}."
+        )
+    return priors
+
+
+class GenerativeClassifier(WholeFit, SaysWhyNot, ClassifierMixin, BaseEstimator):
     """A Bayesian GP-LVM for each class; a new row belongs where its density, times the class's share, is largest.
 
     Parameters
@@ -79,6 +101,14 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
     True
     """
 
+    rules = {
+        **{name: BayesianGPLVM.rules[name] for name in ("n_components", "n_inducing", "kernel", "latent", "max_iter")},
+        "noise": checks.rule(checks.choice, NOISES, 'Chapter 13, "A lesson on calibration", compares them.'),
+        "method": checks.rule(checks.choice, DENSITIES),
+        "priors": checks.rule(check_priors),
+        "n_starts": checks.rule(checks.whole_number),
+        "tol": checks.rule(checks.number, at_least=0),
+    }
     why_not = dict.fromkeys(
         ("transform", "inverse_transform", "place", "reconstruct", "impute", "log_precision", "jacobian", "sample"),
         "it holds one map for each class, and each answers for itself: ask the models in models_",
@@ -113,6 +143,7 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
     def fit(self, Y, y) -> Self:
         """One model for the rows of each class; then the noise is calibrated."""
         checks.valid_seed(self.random_state)
+        checks.parameters(self)
         Y, y = validate_data(self, Y, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         self.classes_, label, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -135,6 +166,8 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
 
     def calibrate(self, noise) -> Self:
         """Judge from now on with "own" noise variances, the "shared" one, or a number; nothing is fitted again."""
+        check_is_fitted(self, "noise_variances_")
+        check_noise("noise", noise)
         if isinstance(noise, str) and noise == "own":
             self.models_ = self._fitted
         else:
@@ -168,7 +201,7 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
         return logsumexp(self.log_densities(Y) + self.log_priors_, axis=1)
 
     def check_parameters(self, counts) -> None:
-        """Every constructor argument that the models do not check themselves, and the sizes of the classes."""
+        """The sizes of the classes, and as many priors as there are classes."""
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has only one class, {self.classes_[0]}: a classifier needs at least two. For the "
@@ -181,17 +214,11 @@ class GenerativeClassifier(SaysWhyNot, ClassifierMixin, BaseEstimator):
                 'Add rows, merge the class with another, or leave it out (chapter 13, "A classifier that '
                 'can draw").'
             )
-        checks.choice("noise", self.noise, NOISES, 'Chapter 13, "A lesson on calibration", compares them.')
-        checks.choice("method", self.method, DENSITIES)
-        checks.whole_number("n_starts", self.n_starts)
-        checks.number("tol", self.tol, at_least=0)
-        if self.priors is not None:
-            priors = np.asarray(self.priors, dtype=float)
-            if priors.shape != counts.shape or (priors <= 0).any() or abs(priors.sum() - 1.0) > 1e-9:
-                raise ValueError(
-                    f"priors must be {len(counts)} numbers above 0 that sum to 1, one for each of the "
-                    f"classes {self.classes_.tolist()}, got {self.priors!r}."
-                )
+        if self.priors is not None and np.shape(self.priors) != counts.shape:
+            raise ValueError(
+                f"priors must be {len(counts)} numbers above 0 that sum to 1, one for each of the "
+                f"classes {self.classes_.tolist()}, got {checks.shown(self.priors)}."
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

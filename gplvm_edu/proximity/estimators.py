@@ -8,8 +8,9 @@ from scipy.spatial.distance import cdist
 
 from .. import checks
 from ..base import IterativeFit, LatentModel
+from ..linalg import centre
 from ..optimise import METHODS
-from ..unify import centre_new
+from ..unify import centre_new, new_distances
 from .geodesics import (
     bridge_components,
     geodesic_distances,
@@ -31,6 +32,14 @@ NO_MAP = "only positions of the training points were fitted, so a new point has 
 class _ProximityMap(LatentModel):
     """What the methods of this chapter share: Y holds data, or the distances themselves."""
 
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "metric": checks.rule(
+            checks.choice,
+            ("euclidean", "distance"),
+            '"euclidean": Y holds data, one point a row; "distance": Y is a square matrix of distances.',
+        ),
+    }
     why_not = {
         **dict.fromkeys(("inverse_transform", "jacobian", "log_precision", "reconstruct"), NO_WAY_BACK),
         **dict.fromkeys(("score_samples", "score", "sample"), NO_DENSITY),
@@ -39,28 +48,20 @@ class _ProximityMap(LatentModel):
     }
 
     def _distances(self, Y):
-        """Checked distances (N, N) between the training points."""
-        checks.choice(
-            "metric",
-            self.metric,
-            ("euclidean", "distance"),
-            '"euclidean": Y holds data, one point a row; "distance": Y is a square matrix of distances.',
-        )
-        Y = self.check_data(Y)
+        """Checked distances (N, N) between the training points, whose data or distances Y are."""
         N, D = Y.shape
+        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
         if self.metric == "distance":
             distances = checks.distances(Y, "The distance matrix")
             distances = 0.5 * (distances + distances.T)  # symmetric but for rounding
+            np.fill_diagonal(distances, 0.0)
         else:
             distances = cdist(Y, Y)
-        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
-        if not 1e-150 < distances.max() < 1e150:
-            reason = (
-                "all points coincide, and one place has no map. Is a column missing?"
-                if distances.max() == 0
-                else "its square leaves the range of floating-point numbers. Rescale the data."
+        if distances.max() == 0:
+            raise ValueError(
+                f"The largest distance between the {N} points is 0: all points coincide, and one place has no map. "
+                "Is a column missing?"
             )
-            raise ValueError(f"The largest distance between the {N} points is {distances.max():.3g}: {reason}")
         return distances
 
 
@@ -106,6 +107,11 @@ class Isomap(_ProximityMap):
     True
     """
 
+    rules = _ProximityMap.rules | {
+        "n_neighbors": checks.rule(checks.whole_number),
+        "disconnected": checks.rule(checks.choice, ("bridge", "error")),
+    }
+
     def __init__(
         self, n_components: int = 2, n_neighbors: int = 5, metric: str = "euclidean", disconnected: str = "bridge"
     ):
@@ -116,17 +122,16 @@ class Isomap(_ProximityMap):
 
     def fit(self, Y, y=None) -> Self:
         """Graph of neighbours, shortest paths, classical MDS."""
-        k = checks.whole_number("n_neighbors", self.n_neighbors)
-        checks.choice("disconnected", self.disconnected, ("bridge", "error"))
+        Y = self.check_data(Y)
         distances = self._distances(Y)
-        self.n_neighbors_ = min(k, len(distances) - 1)
+        self.n_neighbors_ = min(self.n_neighbors, len(distances) - 1)
         graph = neighbour_graph(distances, self.n_neighbors_)
         self.n_pieces_, piece = graph_components(graph)
         self.graph_ = graph if self.n_pieces_ == 1 else self._join(graph, distances, piece)
         self.geodesics_ = geodesic_distances(self.graph_)
         self.embedding_, self.eigenvalues_ = principal_coordinates(self.geodesics_, self.n_components)
         self.residual_variance_ = residual_variance(self.geodesics_, self.embedding_)
-        self.data_ = None if self.metric == "distance" else np.array(Y, dtype=float)
+        self.data_ = None if self.metric == "distance" else Y
         return self
 
     def _join(self, graph, distances, piece):
@@ -146,7 +151,7 @@ class Isomap(_ProximityMap):
     def transform(self, Y) -> np.ndarray:
         """Latent positions of new points, equations (6.18) and (3.19); for the training points this is `embedding_`."""
         Y = self.check_data(Y, reset=False)
-        distances = Y if self.data_ is None else cdist(Y, self.data_)
+        distances = new_distances(Y) if self.data_ is None else cdist(Y, self.data_)
         G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)
         S = centre_new(-0.5 * G**2, np.mean(-0.5 * self.geodesics_**2, axis=0))
         lam = self.eigenvalues_
@@ -156,6 +161,11 @@ class Isomap(_ProximityMap):
 class _StressMap(IterativeFit, _ProximityMap):
     """A map found by an iteration that lowers a stress; the subclass writes `lower_stress(distances, start)`."""
 
+    rules = _ProximityMap.rules | {
+        "init": checks.rule(checks.start, ("classical", "random")),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+    }
     why_not = _ProximityMap.why_not | {"transform": NO_MAP, "place": NO_MAP}
 
     def __init__(
@@ -176,9 +186,7 @@ class _StressMap(IterativeFit, _ProximityMap):
 
     def iterates(self, Y) -> Iterator[StressState]:
         """Yield a `StressState` (X, stress, stopped) after each step, the start first."""
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        checks.number("tol", self.tol, at_least=0)
-        distances = self._distances(Y)
+        distances = self._distances(self.check_data(Y))
         yield from self.lower_stress(distances, self._start(distances))
 
     def set_state(self, state) -> Self:
@@ -190,13 +198,12 @@ class _StressMap(IterativeFit, _ProximityMap):
         N, q = len(distances), self.n_components
         if not isinstance(self.init, str):
             start = checks.positions(self.init, (N, q))
-            if not np.ptp(start, axis=0).any():
+            if np.ptp(start, axis=0).max() < checks.SMALLEST:
                 raise ValueError(
-                    "All points of init coincide: no stress can pull them apart, because there is no "
-                    'direction to pull in. Start from "classical", or add a little noise.'
+                    f"All points of init coincide, or lie within {checks.SMALLEST:g}: no stress can pull them apart, "
+                    'because there is no direction to pull in. Start from "classical", or add a little noise.'
                 )
-            return start - start.mean(axis=0)
-        checks.choice("init", self.init, ("classical", "random"), "Or pass an array (N, q) of positions.")
+            return centre(start)[0]
         if self.init == "classical":
             return principal_coordinates(distances, q)[0]
         rng = checks.generator(self.random_state)
@@ -273,6 +280,8 @@ class SammonMapping(_StressMap):
     (True, True)
     """
 
+    rules = _StressMap.rules | {"optimiser": checks.rule(checks.choice, METHODS)}
+
     def __init__(
         self,
         n_components: int = 2,
@@ -288,7 +297,6 @@ class SammonMapping(_StressMap):
 
     def lower_stress(self, distances, start) -> Iterator[StressState]:
         """States of the map, the start first."""
-        checks.choice("optimiser", self.optimiser, METHODS)
         return sammon_iterates(distances, start, self.optimiser, self.max_iter, self.tol)
 
 
@@ -318,6 +326,8 @@ class NonMetricMDS(_StressMap):
     (True, True)
     """
 
+    rules = _StressMap.rules | {"ties": checks.rule(checks.choice, ("primary", "secondary"))}
+
     def __init__(
         self,
         n_components: int = 2,
@@ -333,5 +343,4 @@ class NonMetricMDS(_StressMap):
 
     def lower_stress(self, distances, start) -> Iterator[StressState]:
         """States of the map, the start first."""
-        checks.choice("ties", self.ties, ("primary", "secondary"))
         return nonmetric_iterates(distances, start, self.ties, self.max_iter, self.tol)

@@ -7,6 +7,33 @@ from scipy.spatial.distance import pdist, squareform
 
 from ..unify import leading_eigenpairs, similarity_from_distances
 
+TIE = 1e-10  # distances that differ by less than this share are equal: units, or a turn, would change their order
+
+
+def nearest(distances, n_neighbors) -> np.ndarray:
+    """The k columns with the smallest distances in each row, (M, k); of equal ones the first, whatever rounding says.
+
+    Notes
+    -----
+    Costs O(M N). Points on a grid have many neighbours at one distance. Computed in centimetres or in inches these
+    differ in their last digit, and without a rule for ties each unit would have its own graph.
+
+    Examples
+    --------
+    >>> nearest(np.array([[0.1 + 0.2, 0.3, 0.3, 0.1]]), 2)
+    array([[3, 0]])
+    """
+    k = n_neighbors
+    if k == distances.shape[1]:
+        return np.tile(np.arange(k), (len(distances), 1))
+    near = np.argpartition(distances, (k - 1, k), axis=1)[:, : k + 1]
+    last, next_one = np.take_along_axis(distances, near[:, k - 1 :], axis=1).T
+    near = near[:, :k]
+    for n in np.flatnonzero(next_one <= (1 + TIE) * last):  # a tie for the last place
+        nearer, tied = distances[n] < (1 - TIE) * last[n], np.abs(distances[n] - last[n]) <= TIE * last[n]
+        near[n] = np.r_[np.flatnonzero(nearer), np.flatnonzero(tied)][:k]
+    return near
+
 
 def neighbour_graph(distances, n_neighbors) -> sparse.csr_matrix:
     r"""Join each point to its nearest ones; an edge is as long as the distance it spans.
@@ -36,7 +63,7 @@ def neighbour_graph(distances, n_neighbors) -> sparse.csr_matrix:
     N, k = len(distances), n_neighbors
     others = distances.copy()
     np.fill_diagonal(others, np.inf)  # no point is its own neighbour
-    near = np.argpartition(others, k - 1, axis=1)[:, :k]  # N_k(n)  (N, k)
+    near = nearest(others, k)  # N_k(n)  (N, k)
     n, m = np.repeat(np.arange(N), k), near.ravel()
     edges = np.unique(np.minimum(n, m) * N + np.maximum(n, m))  # (6.15)  each edge once
     n, m = np.divmod(edges, N)
@@ -112,7 +139,7 @@ def bridge_components(graph, distances) -> sparse.csr_matrix:
     for a in range(n_pieces):
         for b in range(a):
             between = distances[np.ix_(members[a], members[b])]
-            i, j = np.unravel_index(np.argmin(between), between.shape)
+            i, j = np.argwhere(between <= (1 + TIE) * between.min())[0]
             links.append((members[a][i], members[b][j]))
     old = sparse.triu(graph).tocoo()
     n, m = (np.r_[ends, new] for ends, new in zip((old.row, old.col), np.array(links).reshape(-1, 2).T, strict=True))
@@ -195,7 +222,7 @@ def geodesics_to_new(distances, n_neighbors, geodesics) -> np.ndarray:
     array([[0.5, 1.5, 2.5]])
     """
     k = n_neighbors
-    near = np.argpartition(distances, k - 1, axis=1)[:, :k]  # (M, k)
+    near = nearest(distances, k)  # (M, k)
     G = np.full(distances.shape, np.inf)
     for n, d in zip(near.T, np.take_along_axis(distances, near, axis=1).T, strict=True):  # in place: no (M, k, N) array
         np.minimum(G, d[:, None] + geodesics[n], out=G)  # (6.18)  (M, N)
@@ -225,8 +252,9 @@ def residual_variance(distances, X) -> float:
     0.0
     """
     g, d = squareform(distances, checks=False), pdist(X)
-    if np.ptp(g) == 0.0 or np.ptp(d) == 0.0:
-        return 0.0 if np.ptp(g) == 0.0 else 1.0  # equal distances have no variance, and correlate with nothing
+    equal_g, equal_d = (np.ptp(lengths) <= TIE * lengths.max() for lengths in (g, d))
+    if equal_g or equal_d:
+        return 0.0 if equal_g else 1.0  # equal distances have no variance, and correlate with nothing
     return float(1.0 - np.corrcoef(g, d)[0, 1] ** 2)  # (6.19)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..checks import LARGEST, NotFiniteError
 from ..threads import suited
 from . import fast
 
@@ -80,6 +81,12 @@ def tsne_iterates(
         shown, early = step % every == 0 or step == max_iter, step < n_exaggerated
         cost, gradient = fast.cost_and_gradient(X, pulled if early else P, with_cost=shown and not early)
         size = float(len(P) * np.max(np.abs(gradient)))
+        if not np.isfinite(size) or np.max(np.abs(X)) > LARGEST:
+            raise NotFiniteError(
+                f"After step {step} of the descent the map has left the finite numbers: steps of learning_rate={eta:g} "
+                f"are too long here. Use a smaller one, or None for {step_size(len(P), early_exaggeration):.3g} "
+                '(chapter 11, "Break it").'
+            )
         small = size <= tolerance and not early
         if shown or small:
             cost = cost if shown and not early else fast.cost_and_gradient(X, P)[0]

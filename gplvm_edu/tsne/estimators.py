@@ -1,18 +1,16 @@
 """`TSNE` and `TSNEPriorGPLVM` as scikit-learn estimators: thin layers over the functions."""
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Self
 
 import numpy as np
 
-from .. import checks
-from ..base import IterativeFit, LatentModel, until_settled
+from .. import checks, starts
+from ..base import IterativeFit, LatentModel, check_is_fitted, until_settled
 from ..gplvm import GPLVM, Factorised, GPLVMState, log_likelihood
 from ..kernels import Kernel
 from ..linalg import centre
 from ..metrics import unit_range
-from ..starts import initial_positions
 from . import fast
 from .affinities import joint_affinities
 from .descent import TSNEState, tsne_iterates
@@ -38,10 +36,9 @@ def check_perplexity(perplexity, n_samples) -> float:
         )
     if perplexity is None:
         return min(30.0, (N - 1) / 3.0)
-    is_number = isinstance(perplexity, Real) and not isinstance(perplexity, bool)
-    if not is_number or not 1 <= perplexity < N - 1:
+    if not checks.is_number(perplexity) or not 1 <= perplexity < N - 1:
         raise ValueError(
-            f"perplexity={perplexity!r} is not between 1 and N - 1 = {N - 1} (not included): it counts "
+            f"perplexity={checks.shown(perplexity)} is not between 1 and N - 1 = {N - 1} (not included): it counts "
             f"the neighbours of a point, and {N} points have {N - 1} others each. Use about a third of N "
             'at most, or None (chapter 11, "How many neighbours?").'
         )
@@ -96,6 +93,16 @@ class TSNE(IterativeFit, LatentModel):
     ((150, 2), 30.0, True, True)
     """
 
+    may_fall = "momentum carries a descent over hills, and the cost shown is that of affinities not exaggerated (11.11)"
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "perplexity": checks.rule(checks.number, at_least=1, optional=True),
+        "early_exaggeration": checks.rule(checks.number, at_least=1, at_most=1e6),
+        "learning_rate": checks.rule(checks.positive, optional=True),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+        "init": checks.rule(checks.start, starts.names),
+    }
     why_not = (
         dict.fromkeys(("transform", "place", "reconstruct", "impute"), NO_PLACE)
         | dict.fromkeys(("inverse_transform", "jacobian", "log_precision"), NO_MAP)
@@ -132,9 +139,9 @@ class TSNE(IterativeFit, LatentModel):
         N, D = Y.shape
         self.perplexity_ = check_perplexity(self.perplexity, N)
         checks.components(self.n_components, N, D, N - 1, f"{N} points span {N - 1} dimensions at most")
-        self.check_parameters()
-        self.affinities_ = joint_affinities(unit_range(Y), self.perplexity_)
-        X = initial_positions(centre(unit_range(Y))[0], self.n_components, self.init, self.random_state)
+        Yc = unit_range(centre(Y)[0])
+        self.affinities_ = joint_affinities(Yc, self.perplexity_)
+        X = starts.initial_positions(Yc, self.n_components, self.init, self.random_state)
         X = 1e-4 * X if isinstance(self.init, str) else X
         first = min(EXAGGERATED, self.max_iter // 2)
         states = tsne_iterates(self.affinities_, X, self.max_iter, self.early_exaggeration, first, self.learning_rate)
@@ -145,13 +152,31 @@ class TSNE(IterativeFit, LatentModel):
         self.embedding_, self.cost_ = state.X, state.cost
         return self
 
-    def check_parameters(self) -> None:
-        """Every constructor argument, before any work."""
-        checks.number("early_exaggeration", self.early_exaggeration, at_least=1)
-        checks.number("tol", self.tol, at_least=0)
-        if self.learning_rate is not None:
-            checks.positive("learning_rate", self.learning_rate)
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
+    def check_room(self, N, D) -> None:
+        """Affinities of all pairs."""
+        checks.room(f"TSNE of {N} rows", N, N, advice="Fit some of the rows.")
+
+
+def check_temperature(name, value) -> float:
+    """A number above 0, infinity included: there the prior is switched off."""
+    if not checks.is_number(value) or not 1.0 / checks.EXTREME <= value:
+        raise ValueError(
+            f"{name} must be above 0 (from {1 / checks.EXTREME:g} on), got {checks.shown(value)}. Towards 0 the model "
+            "becomes t-SNE, at np.inf the plain GP-LVM; the terms balance near 1 / (N D), one over the number of "
+            'entries of Y (chapter 11, "How hot?").'
+        )
+    return float(value)
+
+
+def check_bandwidths(name, value):
+    """A list of numbers above 0, or None."""
+    if value is None:
+        return None
+    if np.ndim(checks.floats(name, value)) != 1 or not np.size(value):
+        raise ValueError(f"{name} must be a list of numbers above 0 to choose from, got {checks.shown(value)}.")
+    for one in value:
+        checks.number(f"each number of {name}={checks.shown(value)}", one, at_least=1e-40, at_most=1e40)
+    return value
 
 
 class TSNEPriorGPLVM(GPLVM):
@@ -201,6 +226,15 @@ class TSNEPriorGPLVM(GPLVM):
     ((2, 12), True)
     """
 
+    may_fall = "each round of the bandwidth's choice climbs another objective (11.18)"
+    rules = {
+        **{name: GPLVM.rules[name] for name in ("n_components", "kernel", "optimiser", "max_iter", "tol")},
+        "temperature": checks.rule(check_temperature),
+        "perplexity": TSNE.rules["perplexity"],
+        "bandwidths": checks.rule(check_bandwidths),
+        "learn_kernel": checks.rule(checks.flag),
+        "init": checks.rule(checks.start, lambda: ("tsne", *starts.names())),
+    }
     latent_prior = None  # the Gaussian one of chapter 5 has no place beside the Boltzmann prior
 
     def __init__(
@@ -263,6 +297,8 @@ class TSNEPriorGPLVM(GPLVM):
 
     def fantasies(self, n_points=64) -> tuple[np.ndarray, np.ndarray]:
         """What a one-dimensional latent space holds: n_points evenly spaced places (n, 1), decoded to data (n, D)."""
+        check_is_fitted(self)
+        checks.room("fantasies", checks.whole_number("n_points", n_points), len(self.mean_))
         q = self.embedding_.shape[1]
         if q != 1:
             raise ValueError(
@@ -280,19 +316,9 @@ class TSNEPriorGPLVM(GPLVM):
             )
             *_, last = tsne.iterates(Y)  # no `fit`, which would warn of a descent that is not over: this is a start
             return last.X
-        return initial_positions(Y, self.n_components, self.init, self.random_state)
+        return starts.initial_positions(Y, self.n_components, self.init, self.random_state)
 
     def check_parameters(self, Y) -> None:
-        """Every constructor argument, before any work."""
+        """What depends on the data."""
         super().check_parameters(Y)
         self.perplexity_ = check_perplexity(self.perplexity, len(Y))
-        if not isinstance(self.temperature, Real) or isinstance(self.temperature, bool) or not self.temperature > 0:
-            raise ValueError(
-                f"temperature must be above 0, got {self.temperature!r}. Towards 0 the model becomes "
-                "t-SNE, at np.inf the plain GP-LVM; the terms balance near 1 / (N D) = "
-                f'{1 / Y.size:.2g} (chapter 11, "How hot?").'
-            )
-        if self.bandwidths is not None and not (
-            np.ndim(self.bandwidths) == 1 and len(self.bandwidths) and np.all(np.asarray(self.bandwidths) > 0)
-        ):
-            raise ValueError(f"bandwidths must be a list of numbers above 0 to choose from, got {self.bandwidths!r}.")

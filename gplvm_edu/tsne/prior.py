@@ -1,12 +1,14 @@
 """The energy as a prior: a GP-LVM whose positions are drawn from a Boltzmann distribution."""
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ..gplvm import GPLVMState, log_likelihood, value_and_gradients
-from ..kernels import RBF, Bias, Kernel, White
+from ..gplvm import GPLVMState, log_likelihood, theta_in_units, value_and_gradients
+from ..kernels import RBF, Bias, Kernel, White, in_units
+from ..linalg import own_scale
 from ..optimise import minimise
 
 
@@ -167,8 +169,8 @@ def prior_iterates(
 
     Notes
     -----
-    The optimum is that of (11.14), but both ends of the temperature are well scaled. The kernel passed in is not
-    changed. Chapter 11, equation (11.16).
+    The optimum is that of (11.14), but both ends of the temperature are well scaled. The climb is made in units of the
+    data's own, and states are in the units of Y. The kernel passed in is not changed. Chapter 11, equation (11.16).
 
     Examples
     --------
@@ -179,9 +181,10 @@ def prior_iterates(
     >>> states[-1].value > states[0].value
     True
     """
-    kernel, (N, q), D = kernel.copy(), X.shape, Y.shape[1]
+    (N, q), D, unit = X.shape, Y.shape[1], own_scale(Y)
+    kernel, Y, jitter = in_units(kernel, unit), Y / unit, jitter / unit**2
     w = likelihood_share(N, D, temperature)
-    fixed = kernel.theta
+    fixed, log_jacobian = kernel.theta, Y.size * math.log(unit)
 
     def value_and_gradient(x):
         if learn_kernel:
@@ -196,5 +199,6 @@ def prior_iterates(
     start = np.concatenate([X.ravel(), kernel.theta]) if learn_kernel else X.ravel()
     scale = D + 1.0 / (N * temperature)  # from the objective above to L - E / tau
     for it in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
-        theta = it.x[N * q :] if learn_kernel else fixed
-        yield GPLVMState(it.x[: N * q].reshape(N, q), theta, -scale * it.value, it.n_evaluations, it.stopped)
+        theta = theta_in_units(kernel, it.x[N * q :] if learn_kernel else fixed, 1.0 / unit)
+        value = -scale * it.value - log_jacobian
+        yield GPLVMState(it.x[: N * q].reshape(N, q), theta, value, it.n_evaluations, it.stopped)

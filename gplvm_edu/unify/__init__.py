@@ -8,6 +8,7 @@ scikit-learn classes.
 from .. import starts
 from .closed_form import (
     Retained,
+    centred,
     leading_eigenpairs,
     minimal_cross_entropy,
     minimal_divergence,
@@ -20,6 +21,7 @@ from .distances import (
     centre_new,
     distances_from_similarity,
     nearest_euclidean,
+    new_distances,
     preimage_iterates,
     similarity_from_distances,
 )
@@ -41,6 +43,7 @@ __all__ = [
     "Retained",
     "additive_constant",
     "centre_new",
+    "centred",
     "cross_entropy",
     "distances_from_similarity",
     "gaussian_kl",
@@ -52,6 +55,7 @@ __all__ = [
     "minimal_divergence",
     "minimiser",
     "nearest_euclidean",
+    "new_distances",
     "output_scales",
     "preimage_iterates",
     "retained_sets",

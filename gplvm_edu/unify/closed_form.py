@@ -9,8 +9,10 @@ from scipy.linalg import lapack
 
 from .. import checks
 from ..checks import NEAREST, ROUNDING, not_semidefinite, symmetric
-from ..linalg import column_signs, eigenpairs
+from ..linalg import column_signs, double_centre, eigenpairs
 
+SQUARED = 1e120  # entry of a matrix of proximities, which have the units of data squared
+DIGITS_LEFT = 1e-9  # of the largest entry: with less, centring leaves fewer than seven digits
 LOW_RANK = ("covariance", "precision")  # which of K and its inverse is of low rank plus noise
 
 
@@ -84,11 +86,62 @@ def leading_eigenpairs(S, n_components, overwrite=False) -> tuple[np.ndarray, np
     N, q = len(S), n_components
     work = int(lapack.dsytrd_lwork(N, lower=True)[0])
     A, diagonal, off_diagonal, tau, _ = lapack.dsytrd(S.T, lower=True, lwork=work, overwrite_a=overwrite)  # S = Q T Q'
-    smallest = linalg.eigvalsh_tridiagonal(diagonal, off_diagonal, select="i", select_range=(0, 0))[0]
-    lam, Z = linalg.eigh_tridiagonal(diagonal, off_diagonal, select="i", select_range=(N - q, N - 1))
+    unit = _power_of_two(max(np.abs(diagonal).max(), np.abs(off_diagonal).max(initial=0.0)))  # LAPACK squares T
+    T = diagonal / unit, off_diagonal / unit
+    smallest = linalg.eigvalsh_tridiagonal(*T, select="i", select_range=(0, 0))[0]
+    lam, Z = linalg.eigh_tridiagonal(*T, select="i", select_range=(N - q, N - 1))
     Z[1:] = lapack.dormqr("L", "N", A[1:, :-1], tau, Z[1:], lwork=64 * q)[0]  # U = Q Z
     U = Z[:, ::-1]
-    return lam[::-1], U * column_signs(U), float(smallest)
+    return unit * lam[::-1], U * column_signs(U), float(unit * smallest)
+
+
+def _power_of_two(size):
+    """The power of two next to a size: a unit that changes no digit. 1 for 0."""
+    return float(2.0 ** np.frexp(size)[1]) if size > 0 else 1.0
+
+
+def centred(A, name) -> np.ndarray:
+    """H A H (N, N) of proximities, or an error where centring leaves nothing but rounding.
+
+    Parameters
+    ----------
+    A : ndarray (N, N)
+    name : str
+        What it is, for the errors.
+
+    Notes
+    -----
+    Costs O(N^2). Chapter 3, equation (3.19). A linear kernel of points far from the origin has large entries that are
+    nearly equal: all that tells the points apart is in their last digits. A matrix of equal entries gives zeros.
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0], [1.0], [5.0]])
+    >>> centred(Y @ Y.T, "K")[0]
+    array([ 4.,  2., -6.])
+    >>> Y += 1e9
+    >>> centred(Y @ Y.T, "K")
+    Traceback (most recent call last):
+    ...
+    ValueError: K has entries up to 1e+18, and centred ones up to ...: what tells the points apart is lost in ...
+    """
+    largest = np.abs(A).max()
+    if not largest <= SQUARED:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}: beyond {SQUARED:g} their products leave the floating-point "
+            "numbers. Use larger units for the data, or smaller variances for the kernel."
+        )
+    if np.array_equal(A, np.full_like(A, A[0, 0])):
+        return np.zeros_like(A)
+    S = double_centre(A)
+    left = np.abs(S).max()
+    if left < DIGITS_LEFT * largest:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}, and centred ones up to {left:.3g}: what tells the points apart "
+            "is lost in rounding. Subtract the mean of every column of the data first, or choose a kernel that varies "
+            "more from one point to another."
+        )
+    return S
 
 
 def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) -> tuple[np.ndarray, float]:
@@ -133,10 +186,10 @@ def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) 
     inverted = checks.choice("low_rank", low_rank, LOW_RANK) == "precision"
     kept = _kept(lam, q, reverse, inverted, kept)
     variance = _best_variance(np.delete(lam, kept)[None], reverse)[0]
+    variance = 0.0 if variance <= 1e-13 * lam[0] else variance  # rounding: S has rank q
     c, target = (1 / variance, 1 / lam[kept]) if inverted else (variance, lam[kept])  # (3.18)
     _demand_feasible(target, c, kept)
-    c = 0.0 if c <= 1e-13 * lam[0] else float(c)
-    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), c  # (3.9)
+    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), float(c)  # (3.9)
 
 
 def _kept(lam, q, reverse, inverted, kept):

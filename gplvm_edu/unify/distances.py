@@ -123,6 +123,24 @@ def centre_new(proximities, training_means) -> np.ndarray:
     return A - A.mean(axis=1, keepdims=True) - means + means.mean()  # (3.19)
 
 
+def new_distances(D, kind="distance") -> np.ndarray:
+    """Distances between new and old points, if none is below zero by more than rounding.
+
+    Examples
+    --------
+    >>> new_distances(np.array([[1.0, -2.0]]))
+    Traceback (most recent call last):
+    ...
+    ValueError: Y has the entry -2 at row 0, column 1, and a distance is 0 or more.
+    """
+    if D.min() < -checks.ROUNDING * np.abs(D).max():
+        row, column = np.unravel_index(np.argmin(D), D.shape)
+        raise ValueError(
+            f"Y has the entry {D[row, column]:.6g} at row {row}, column {column}, and a {kind} is 0 or more."
+        )
+    return np.maximum(D, 0.0)
+
+
 def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterator[tuple[np.ndarray, float]]:
     r"""Fixed-point iteration for the pre-image: the point whose RBF features are nearest to a combination of features.
 

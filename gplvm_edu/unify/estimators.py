@@ -9,8 +9,8 @@ from .. import checks
 from ..base import LatentModel
 from ..kernels import RBF, Kernel
 from ..linalg import centre, double_centre, nearest_semidefinite
-from .closed_form import leading_eigenpairs, minimal_cross_entropy
-from .distances import centre_new
+from .closed_form import centred, leading_eigenpairs, minimal_cross_entropy
+from .distances import centre_new, new_distances
 
 NO_DENSITY = "it is fitted to similarities between points, and gives a new row no density"
 NO_MAP = "it has eigenvectors over the points, and no map from latent space to data"
@@ -19,6 +19,7 @@ NO_MAP = "it has eigenvectors over the points, and no map from latent space to d
 class _SpectralMap(LatentModel):
     """What kernel PCA and classical MDS share: centre proximities, keep the leading eigenvectors, project."""
 
+    rules = {"n_components": checks.rule(checks.whole_number), "shrink": checks.rule(checks.flag)}
     why_not = {
         **dict.fromkeys(("inverse_transform", "jacobian", "log_precision", "sample", "reconstruct"), NO_MAP),
         **dict.fromkeys(("score_samples", "score"), NO_DENSITY),
@@ -29,7 +30,7 @@ class _SpectralMap(LatentModel):
     def _fit_proximity(self, A, name, advice):
         """Centre, refuse or correct a matrix that is no covariance, and keep the leading eigenvectors."""
         self.training_means_ = A.mean(axis=0)
-        S = double_centre(A)
+        S = centred(A, name.replace("centred ", ""))
         trace = np.trace(S)
         lam, U, smallest = leading_eigenpairs(S, self.n_components, overwrite=True)
         if smallest < -checks.ROUNDING * max(lam[0], -smallest):
@@ -62,6 +63,21 @@ class _SpectralMap(LatentModel):
     def _check_size(self, Y):
         N, D = Y.shape
         checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+
+
+def kernel_or_function(name, value):
+    """A kernel, a function k(Y, Z=None), or None.
+
+    Examples
+    --------
+    >>> kernel_or_function("kernel", 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel must be a kernel of gplvm_edu.kernels (such as RBF(), but any function k(Y, Z=None) will do) ...
+    """
+    if callable(value) and not isinstance(value, type):
+        return value
+    return checks.kernel(name, value, "RBF(), but any function k(Y, Z=None) will do")
 
 
 class KernelPCA(_SpectralMap):
@@ -105,6 +121,10 @@ class KernelPCA(_SpectralMap):
     True
     """
 
+    rules = _SpectralMap.rules | {
+        "kernel": checks.rule(kernel_or_function),
+        "metric": checks.rule(checks.choice, ("kernel", "precomputed"), "For distances use ClassicalMDS."),
+    }
     why_not = _SpectralMap.why_not | {
         "inverse_transform": 'most points of feature space belong to no data point (chapter 3, "No way back"); '
         "`feature_weights` and `preimage_iterates` look for a near one",
@@ -121,9 +141,6 @@ class KernelPCA(_SpectralMap):
 
     def fit(self, Y, y=None) -> Self:
         """Keep the leading eigenvectors of the centred kernel matrix."""
-        checks.choice("metric", self.metric, ("kernel", "precomputed"), "For distances use ClassicalMDS.")
-        if not callable(self.kernel):
-            checks.kernel(self.kernel, "RBF(), but any function k(Y, Z=None) will do")
         Y = self.check_data(Y)
         self._check_size(Y)
         advice = 'Choose a kernel that is one, or mend the matrix: nearest_semidefinite(K), metric="precomputed".'
@@ -131,18 +148,30 @@ class KernelPCA(_SpectralMap):
             self.kernel_: Any = None
             return self._fit_proximity(checks.symmetric(Y, "The kernel matrix"), "The centred kernel matrix", advice)
         self.kernel_ = self._default(Y) if self.kernel is None else copy.deepcopy(self.kernel)
-        self.data_, K = Y.copy(), self.kernel_(Y)
-        if not isinstance(self.kernel_, Kernel):  # ours are symmetric by construction
-            K = checks.symmetric(K, "The kernel matrix")
-        return self._fit_proximity(K, "The centred kernel matrix", advice)
+        self.data_ = Y
+        return self._fit_proximity(self._kernel_matrix(Y), "The centred kernel matrix", advice)
 
     @staticmethod
     def _default(Y):
-        spread = 2.0 * np.sum(Y.var(axis=0)) * len(Y) / (len(Y) - 1)  # the mean squared distance
-        return RBF(inverse_width=1.0 / spread if spread > 0 else 1.0)
+        spread = 2.0 * np.sum(centre(Y)[0] ** 2) / (len(Y) - 1)  # the mean squared distance
+        return RBF(inverse_width=1.0 / spread if np.ptp(Y, axis=0).any() else 1.0)
+
+    def _kernel_matrix(self, Y, Z=None):
+        """The kernel of the rows of Y with those of Z, or with one another; what a user's function gives is checked."""
+        K = self.kernel_(Y) if Z is None else self.kernel_(Y, Z)
+        if isinstance(self.kernel_, Kernel):  # ours are right by construction
+            return K
+        shape = len(Y), len(Y if Z is None else Z)
+        if np.shape(K) != shape:
+            raise ValueError(
+                f"kernel gave an array of shape {np.shape(K)} where {shape} was expected: k(Y, Z=None) returns one row "
+                "for each row of Y, and one column for each row of Z, which is Y where it is None."
+            )
+        check = checks.symmetric if Z is None else checks.matrix
+        return check(K, "The kernel matrix")
 
     def _proximity(self, Y):
-        return Y if self.metric == "precomputed" else self.kernel_(Y, self.data_)
+        return Y if self.metric == "precomputed" else self._kernel_matrix(Y, self.data_)
 
     def feature_weights(self, X) -> np.ndarray:
         r"""Weights gamma (M, N) with which latent points X combine the features of the training points.
@@ -192,6 +221,15 @@ class ClassicalMDS(_SpectralMap):
     (14, 2)
     """
 
+    rules = _SpectralMap.rules | {
+        "metric": checks.rule(
+            checks.choice,
+            ("euclidean", "distance", "similarity"),
+            'With "euclidean" Y holds data, with the others it is a square matrix.',
+        ),
+        "correction": checks.rule(checks.choice, (None, "nearest", "additive")),
+    }
+
     def __init__(
         self, n_components: int = 2, metric: str = "euclidean", correction: str | None = None, shrink: bool = False
     ):
@@ -202,13 +240,6 @@ class ClassicalMDS(_SpectralMap):
 
     def fit(self, Y, y=None) -> Self:
         """Turn distances into similarities and keep the leading eigenvectors."""
-        checks.choice(
-            "metric",
-            self.metric,
-            ("euclidean", "distance", "similarity"),
-            'With "euclidean" Y holds data, with the others it is a square matrix.',
-        )
-        checks.choice("correction", self.correction, (None, "nearest", "additive"))
         Y = self.check_data(Y)
         if self.metric != "euclidean":
             check = checks.symmetric if self.metric == "similarity" else checks.distances
@@ -218,6 +249,8 @@ class ClassicalMDS(_SpectralMap):
         self.data_: Any  # None for a matrix of distances or similarities
         self.mean_: Any
         self.data_, self.mean_ = centre(Y) if self.metric == "euclidean" else (None, None)
+        if self.data_ is not None and not np.ptp(Y, axis=0).any():
+            self.data_ = np.zeros_like(Y)  # one place, without the rounding of its mean
         kind = "similarity matrix" if self.metric == "similarity" else "similarity matrix of these distances"
         advice = ("They belong to no points of a Euclidean space. " if self.metric == "distance" else "") + (
             'Ask for the nearest that do, correction="nearest", or for a constant added to every squared distance, '
@@ -229,7 +262,7 @@ class ClassicalMDS(_SpectralMap):
         if self.metric == "similarity":
             return Y
         if self.metric == "distance":
-            return -0.5 * Y**2  # (3.21)
+            return -0.5 * new_distances(Y) ** 2  # (3.21)
         return (Y - self.mean_) @ self.data_.T  # Euclidean distances: (3.21) gives inner products
 
     def _correct(self, S, smallest, name, advice):

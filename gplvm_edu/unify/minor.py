@@ -54,6 +54,7 @@ class MinorComponents(DensityModel):
     array([ 1.,  1., -1.])
     """
 
+    rules = {"n_components": checks.rule(checks.whole_number), "reverse": checks.rule(checks.flag)}
     why_not = {
         name: f"{LAWS}: {consequence}"
         for name, consequence in {
@@ -113,6 +114,7 @@ class MinorComponents(DensityModel):
 
     def get_covariance(self) -> np.ndarray:
         """The model's covariance of one row, the inverse of X X' + c I; (D, D)."""
+        check_is_fitted(self)
         V = self.components_
         return self.noise_variance_ * np.eye(V.shape[1]) + (V.T * (self.variances_ - self.noise_variance_)) @ V
 
@@ -122,18 +124,18 @@ class MinorComponents(DensityModel):
         The model is one Gaussian, so this is its conditional. Costs O(M D^3).
         """
         Y, C = self.check_data(Y, reset=False, gaps=True), self.get_covariance()
+        return_std = checks.flag("return_std", return_std)
         filled, std = Y.copy(), np.zeros_like(Y)
         for n in np.flatnonzero(np.isnan(Y).any(axis=1)):
             gaps, O = np.isnan(Y[n]), ~np.isnan(Y[n])
             B = np.linalg.solve(C[np.ix_(O, O)], C[np.ix_(O, gaps)])  # (observed, missing)
             filled[n, gaps] = self.mean_[gaps] + (Y[n, O] - self.mean_[O]) @ B
-            std[n, gaps] = np.sqrt(np.diag(C)[gaps] - np.sum(B * C[np.ix_(O, gaps)], axis=0))
+            std[n, gaps] = np.sqrt(np.maximum(np.diag(C)[gaps] - np.sum(B * C[np.ix_(O, gaps)], axis=0), 0.0))
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:
         """New rows (n, D), and how far each breaks each law, which is their `transform`, (n, q)."""
-        check_is_fitted(self)
-        n = checks.whole_number("n_samples", n_samples)
+        n = self.check_n_samples(n_samples)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         V = self.components_
         Y = np.sqrt(self.noise_variance_) * rng.standard_normal((n, V.shape[1]))

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 
 from .. import checks, starts
-from ..base import IterativeFit, MapModel
-from ..kernels import RBF, Kernel, Linear, White
-from ..linalg import fill_with_means
+from ..base import IterativeFit, MapModel, check_is_fitted
+from ..kernels import RBF, Kernel, Linear, White, in_units
+from ..linalg import fill_with_means, own_scale
 from ..optimise import METHODS
 from .bound import JITTER
 from .fast import bound_and_gradients, group_outputs, predict_moments, ratio_of_bounds
@@ -19,6 +19,7 @@ from .latent_posterior import LatentPosterior, find_latent_posterior
 from .objective import Parameters, VariationalState, variational_iterates
 
 NOISE_FLOOR = 1e-8  # of the variance of Y
+MODEST = 10  # latent dimensions that are always allowed: the default
 ACTIVE = 0.01  # a dimension counts when its weight is above this share of the largest
 LATENTS = ("gaussian", "point")
 DENSITIES = ("ratio", "frozen")
@@ -48,8 +49,9 @@ def initial_kernel(kernel, variance, n_components) -> tuple[Kernel, float]:
 def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state=None) -> np.ndarray:
     """Where the inducing points start: at random latent means; for a Linear kernel at the axes, (12.28).
 
-    Planes through the origin are fixed by q values of theirs, so a Linear kernel takes q inducing points (and one more
-    at the origin for a Bias), whatever was asked for.
+    The lot is drawn among the means in the order of their distance from the middle, so that the same ones are drawn
+    whatever the order of the rows. Planes through the origin are fixed by q values of theirs, so a Linear kernel takes
+    q inducing points (and one more at the origin for a Bias), whatever was asked for.
 
     Examples
     --------
@@ -63,12 +65,15 @@ def initial_inducing_inputs(latent_mean, n_inducing, kernel, random_state=None) 
     parts = getattr(kernel, "parts", [kernel])
     if isinstance(parts[0], Linear):
         return np.vstack([np.eye(q), np.zeros((int(len(parts) > 1), q))])  # (12.28)
-    return latent_mean[checks.random_state(random_state).permutation(N)[:n_inducing]].copy()  # (12.28)
+    outwards = np.argsort(np.sum((latent_mean - latent_mean.mean(axis=0)) ** 2, axis=1), kind="stable")
+    return latent_mean[outwards[checks.random_state(random_state).permutation(N)[:n_inducing]]]  # (12.28)
 
 
 def _rescale(parameters, unit):
     """The same model for data in another unit."""
-    return parameters._replace(kernel=unit**2 * parameters.kernel, noise_variance=unit**2 * parameters.noise_variance)
+    return parameters._replace(
+        kernel=in_units(parameters.kernel, 1.0 / unit), noise_variance=unit**2 * parameters.noise_variance
+    )
 
 
 class BayesianGPLVM(IterativeFit, MapModel):
@@ -130,6 +135,18 @@ class BayesianGPLVM(IterativeFit, MapModel):
     """
 
     allows_missing = True
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "n_inducing": checks.rule(checks.whole_number),
+        "kernel": checks.rule(checks.kernel, "RBF() or Linear()"),
+        "init": checks.rule(checks.start, starts.names),
+        "latent": checks.rule(checks.choice, LATENTS, "Latent points are integrated out, or optimised."),
+        "initial_variance": checks.rule(checks.number, at_least=1e-6, at_most=1e6),
+        "optimiser": checks.rule(checks.choice, METHODS),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+        "jitter": checks.rule(checks.number, at_least=1e-15, at_most=1.0),
+    }
     failing_checks = {
         name: "a training row's q(x) was found together with all others and the kernel, a new row's "
         "alone: fit_transform and transform are different problems (chapter 13)"
@@ -171,9 +188,8 @@ class BayesianGPLVM(IterativeFit, MapModel):
         Y = self.check_data(Y)
         self.check_parameters(Y)
         filled, self.mean_ = fill_with_means(Y)
-        self.rows_, centred = Y.copy(), Y - self.mean_
-        start = self.start_parameters(filled, centred)
-        unit = float(np.nanstd(centred)) if filled.any() else 1.0
+        self.rows_, centred = Y, np.where(np.isnan(Y), np.nan, filled)
+        start, unit = self.start_parameters(filled, centred), own_scale(centred)
         outputs, shift = group_outputs(centred / unit), float(np.sum(~np.isnan(Y)) * np.log(unit))
         bound = partial(bound_and_gradients, outputs, jitter=self.jitter)
         for state in variational_iterates(
@@ -186,7 +202,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
         """The parameters that a fit starts from; the data with zeros in the gaps and with NaN, both centred."""
         rng, q = checks.random_state(self.random_state), self.n_components
         X = starts.initial_positions(filled, q, self.init, rng)
-        kernel, noise = initial_kernel(self.kernel, np.nanvar(centred) if filled.any() else 1.0, q)
+        kernel, noise = initial_kernel(self.kernel, own_scale(centred) ** 2, q)
         kernel.diag(X[:1])  # as many weights as dimensions, or a clear error
         if self.latent == "gaussian":
             check_kernel(kernel)
@@ -230,6 +246,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
 
     def fitted_values(self) -> np.ndarray:
         """Expected data at the training points under q(X), (N, D), equation (13.4)."""
+        check_is_fitted(self)
         found = predict_moments(self.map_, self.map_.latent_mean, self.map_.latent_variance)
         return found.mean + self.mean_
 
@@ -283,15 +300,8 @@ class BayesianGPLVM(IterativeFit, MapModel):
         return self.log_density(Y, n_starts=n_starts)
 
     def check_parameters(self, Y) -> None:
-        """Every constructor argument, before any work."""
+        """What depends on the data: `rules` has the rest."""
         N, D = Y.shape
-        checks.components(self.n_components, N, D, np.inf, "")
+        most = max(N, D, MODEST)
+        checks.components(self.n_components, N, D, most, "more dimensions than rows or columns have nothing to explain")
         checks.observed_columns(Y)
-        checks.choice("latent", self.latent, LATENTS, "Latent points are integrated out, or optimised.")
-        checks.choice("optimiser", self.optimiser, METHODS)
-        checks.kernel(self.kernel, "RBF() or Linear()")
-        checks.whole_number("n_inducing", self.n_inducing)
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        checks.number("tol", self.tol, at_least=0)
-        checks.positive("initial_variance", self.initial_variance)
-        checks.positive("jitter", self.jitter)

@@ -7,13 +7,16 @@ import numpy as np
 from scipy import linalg
 
 from .. import checks
-from ..base import IterativeFit, LatentModel, check_is_fitted, until_settled
+from ..base import IterativeFit, LatentModel, check_is_fitted
 from ..kernels import RBF, Kernel
 from ..linalg import column_signs, squared_distances
+from ..unify import centred, new_distances
 from .em import STARTS, WishartState, em_iterates, start_positions
-from .model import kernel_covariance, log_likelihood, maximum_likelihood, place_new_points, sample_kernel
+from .model import log_likelihood, maximum_likelihood, place_new_points, sample_kernel
 
 INDEFINITE = 1e-8  # of the trace: what distances that were measured, or written with eight digits, may miss
+EM_NOISE = 1e-9  # of the trace: below it the likelihood of an EM state is lost in the rounding of the trace
+STEADY = 1e-3  # share of its length by which an axis may still change when EM has settled
 METRICS = ("kernel", "precomputed", "distance", "squared_distance")
 FEATURES = "its map leads to features that only a kernel knows, and not to rows of data"
 MAY_BE_PLAIN = (
@@ -47,7 +50,8 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
     init_noise_variance : float or None
         None: the trace of S. More than any axis can hold, it lets EM forget the size of its start.
     max_iter, tol : int, float
-        EM stops when a step gains less than `tol` nats a feature dimension. Chapter 4, "How long is long enough?", says
+        EM stops when a step gains less than `tol` nats a feature dimension, and changes no axis by more than a
+        thousandth of its length. Chapter 4, "How long is long enough?", says
         how many steps to expect.
     random_state : None, int, RandomState or Generator
         For the random start and for `sample_kernels`.
@@ -73,6 +77,17 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
     ((150, 2), 0.00202)
     """
 
+    rules = {
+        "n_components": checks.rule(checks.whole_number),
+        "method": checks.rule(checks.choice, ("ml", "em")),
+        "kernel": checks.rule(checks.kernel, "RBF(1.0, 0.5)"),
+        "metric": checks.rule(checks.choice, METRICS),
+        "noise_variance": checks.rule(checks.positive, optional=True),
+        "init": checks.rule(checks.start, STARTS),
+        "init_noise_variance": checks.rule(checks.positive, optional=True),
+        "max_iter": checks.rule(checks.whole_number, at_least=0),
+        "tol": checks.rule(checks.number, at_least=0),
+    }
     why_not = {
         "inverse_transform": FEATURES,
         "jacobian": FEATURES,
@@ -111,16 +126,22 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
 
     def iterates(self, Y) -> Iterator[WishartState]:
         """Generator of states (positions, noise, log likelihood): those of EM, or one of the closed form."""
-        self._check_parameters()
         Y = self.check_data(Y)
+        self._check_combinations()
         S = self._covariance(Y)
         X, s2 = maximum_likelihood(S, self.n_components, self.noise_variance)
         if s2 == 0.0:
             raise _no_maximum(self.n_components, len(S))
+        if self.method == "em" and s2 < EM_NOISE * np.trace(S):
+            raise ValueError(
+                f"method='em' can't reach the maximum: the noise variance there is {s2:.3g}, of a total of "
+                f"{np.trace(S):.3g}, and rounding errors of the total are larger than what EM gains. Use method='ml', "
+                "or look for a point that lies far from all others."
+            )
         if self.method == "ml":
             yield WishartState(X, s2, log_likelihood(S, X, s2), "closed form")
         else:
-            yield from until_settled(em_iterates(S, *self._start(S, Y), self.max_iter), self.tol)
+            yield from until_steady(em_iterates(S, *self._start(S, Y), self.max_iter), self.tol)
 
     def set_state(self, state) -> Self:
         """Make the estimator that of one state, its positions on principal axes."""
@@ -143,14 +164,10 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
     def sample_kernels(self, n_features, n_samples=1, random_state=None) -> np.ndarray:
         """Draw kernel matrices (n_samples, N, N) of the fitted points from the model, offsets left at zero."""
         check_is_fitted(self)
-        seed = self.random_state if random_state is None else random_state
-        return sample_kernel(
-            self.embedding_,
-            self.noise_variance_,
-            checks.whole_number("n_features", n_features),
-            checks.whole_number("n_samples", n_samples),
-            seed,
-        )
+        N, seed = len(self.embedding_), self.random_state if random_state is None else random_state
+        r, n = checks.whole_number("n_features", n_features), checks.whole_number("n_samples", n_samples)
+        checks.room(f"n_samples={n} matrices of {N} points with n_features={r}", n, N, max(N, r))
+        return sample_kernel(self.embedding_, self.noise_variance_, r, n, seed)
 
     def _start(self, S, Y) -> tuple[np.ndarray, float]:
         """The positions and the noise that EM starts from."""
@@ -168,13 +185,19 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
 
     def _as_kernel(self, A):
         """A kernel matrix of the proximities A, up to what centring removes, equation (4.20)."""
-        return A if self.metric == "precomputed" else -0.5 * (A**2 if self.metric == "distance" else A)
+        if self.metric == "precomputed":
+            return A
+        A = new_distances(A, self.metric.replace("_", " "))
+        return -0.5 * (A**2 if self.metric == "distance" else A)
 
     def _covariance(self, Y):
         """S for the rows of Y, or for the kernel matrix or the distances given as Y; refuses bad ones."""
+        N, D = Y.shape
+        because = "centring takes one direction of the points, and the noise needs another"
+        checks.components(self.n_components, N, D, max(N - 2, 0), because)
         if self.metric == "kernel":
             self.kernel_ = RBF(1.0, _inverse_width(Y)) if self.kernel is None else self.kernel.copy()
-            K, rows = self.kernel_(Y), Y.copy()
+            K, rows = self.kernel_(Y), Y
         else:
             if self.metric == "precomputed":
                 Y = checks.symmetric(Y, "The kernel matrix")
@@ -183,44 +206,49 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
                 Y = np.where((Y < 0) & (Y > -1e-10 * np.abs(Y).max()), 0.0, Y)  # rounding of a - 2b + c
                 Y = checks.distances(Y, f"The matrix of {kind}s", kind, 'a kernel matrix, metric="precomputed"')
             K, rows = self._as_kernel(Y), None
-        N, q, S = len(K), self.n_components, kernel_covariance(K)
-        checks.components(
-            q, N, Y.shape[1], max(N - 2, 0), "centring takes one direction of the points, and the noise needs another"
-        )
-        _check_definite(S, K, self.metric)
+        S = centred(K, "The kernel matrix") / len(K)  # (4.13)
+        _check_definite(S, self.metric)
         if self.metric == "squared_distance" and checks.is_metric(Y):
-            checks.warn(MAY_BE_PLAIN.format(N=N))
+            checks.warn(MAY_BE_PLAIN.format(N=len(Y)))
         self._fit_rows, self._fit_kernel = rows, K
         return S
 
-    def _check_parameters(self):
-        checks.choice("method", self.method, ("ml", "em"))
-        checks.choice("metric", self.metric, METRICS)
-        checks.kernel(self.kernel, "RBF(1.0, 0.5)")
-        checks.whole_number("max_iter", self.max_iter, at_least=0)
-        checks.number("tol", self.tol, at_least=0)
-        if isinstance(self.init, str):
-            checks.choice("init", self.init, STARTS, "Or pass an array of positions.")
-            if self.init != "random" and self.metric != "kernel" and self.method == "em":
-                raise ValueError(
-                    f"init={self.init!r} needs rows of data to do linear PCA on, and "
-                    f'metric={self.metric!r} gives none. Use init="random", or pass an array of '
-                    "positions."
-                )
-        for name in ("noise_variance", "init_noise_variance"):
-            if getattr(self, name) is not None:
-                checks.positive(name, getattr(self, name))
+    def _check_combinations(self):
+        """Refuse parameters that are right by themselves and do not go together."""
+        from_data = isinstance(self.init, str) and self.init != "random"
+        if from_data and self.metric != "kernel" and self.method == "em":
+            raise ValueError(
+                f"init={self.init!r} needs rows of data to do linear PCA on, and metric={self.metric!r} gives none. "
+                'Use init="random", or pass an array of positions.'
+            )
         if self.noise_variance is not None and self.method == "em":
             raise ValueError(
-                'noise_variance can\'t be fixed with method="em", which estimates it: use method="ml", '
-                "or init_noise_variance for the noise to start with."
+                f"noise_variance={self.noise_variance!r} can't be fixed with method='em', which estimates it: use "
+                "method='ml', or init_noise_variance for the noise to start with."
             )
+
+
+def until_steady(states, gain) -> Iterator[WishartState]:
+    """Pass EM's states on until a step gains less than `gain` and changes no axis by more than a thousandth.
+
+    The likelihood alone would be taken in by a saddle: with all points in one place it has no slope, and a small start
+    leaves that place by a constant factor a step, without a gain that can be seen.
+    """
+    last, last_lengths = -np.inf, np.inf
+    for state in states:
+        lengths = linalg.svdvals(state.X)
+        steady = np.all(np.abs(lengths - last_lengths) <= STEADY * lengths)
+        settled = bool(steady and abs(state.value - last) < gain)
+        yield state._replace(stopped="gain") if settled else state
+        if settled:
+            return
+        last, last_lengths = state.value, lengths
 
 
 def _inverse_width(Y):
     """1 / (mean squared distance between two different rows), a width that does not care for units."""
     mean = np.sum(squared_distances(Y)) / (len(Y) * (len(Y) - 1))
-    return 1.0 / mean if mean > 0 else 1.0
+    return 1.0 / mean if np.ptp(Y, axis=0).any() else 1.0
 
 
 def _no_maximum(q, N):
@@ -231,11 +259,11 @@ def _no_maximum(q, N):
     )
 
 
-def _check_definite(S, K, metric):
+def _check_definite(S, metric):
     """Refuse a matrix of no points, or of points that are all the same; the eigenvalue is computed for the message."""
-    if abs(np.trace(S)) <= 1e-14 * max(np.abs(K).max(), np.finfo(float).tiny):
+    if not S.any():
         raise ValueError(
-            f"All {len(K)} points are one and the same: centred, their matrix is zero, and there is "
+            f"All {len(S)} points are one and the same: centred, their matrix is zero, and there is "
             "nothing to embed. Look at the data, or at the kernel's width."
         )
     if metric == "kernel" or checks.is_semidefinite(S, INDEFINITE):  # our kernels are so by construction

@@ -316,7 +316,7 @@ class IVMExplorer(Explorer):
             "hundred times less noise, how many will it take until then?",
             dict(OPENING, n_active=40, included=40),
             dict(noise=0.001),
-            "More, 36: with little noise every point pins the map down in a smaller neighbourhood, and there is more "
+            "More, 37: with little noise every point pins the map down in a smaller neighbourhood, and there is more "
             "left to be known in between. How many active points suffice depends on noise and width, not on the number "
             "of data.",
             ("fewer", "as many", "more"),
