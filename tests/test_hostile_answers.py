@@ -734,6 +734,15 @@ def test_an_answer_stuck_outside_python_gets_its_verdict_all_the_same():
     assert not answering()
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """A process that a shell started in the background is deaf to Ctrl-C: here it listens."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_the_readers_own_interrupt_gets_through_and_the_answer_is_gone():
     for answer in (for_ever, catching(KeyboardInterrupt)):
         timer = threading.Timer(SHORT, signal.raise_signal, [signal.SIGINT])

@@ -252,7 +252,7 @@ def test_a_large_process_has_its_deviations_from_a_table():
 
 
 def test_weights_that_need_all_their_bits_keep_them():
-    model = GPLVM(kernel=RBF() + White(0.1), max_iter=2, random_state=0).fit(OIL.data)
+    model = GPLVM(max_iter=2, random_state=0).fit(OIL.data)
     assert isinstance(latent_map(model).data["weights"], dict)  # 32 bits are enough here
     map_ = model.map_
     weights = map_.weights.copy()
@@ -691,8 +691,11 @@ def test_looks_on_a_screen_and_on_a_telephone_light_and_dark(which, width, schem
         page.evaluate("() => getComputedStyle(document.querySelector('.gplvm-living')).color") == "rgb(236, 236, 236)"
     )
     assert dark == (scheme == "dark")
-    painted = page.evaluate("() => [...document.querySelectorAll('.gplvm-canvas')].map((c) => c.toDataURL().length)")
-    assert min(painted) > 400
+    colours = page.evaluate(
+        "() => [...document.querySelectorAll('.gplvm-canvas')].map((c) => new Set(new Uint32Array("
+        "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)"
+    )
+    assert min(colours) >= 3, colours  # an empty canvas has one
     if which == "digits" and width == 390:  # the digit stands above the plane, in sight together with all of it
         assert boxes["decoded"]["bottom"] < boxes["plane"]["top"] and boxes["decoded"]["width"] > 100
         assert boxes["plane"]["width"] > 320 and abs(boxes["plane"]["width"] - boxes["plane"]["height"]) < 2

@@ -264,7 +264,8 @@ def test_ctrl_c_is_answered_by_a_sentence_and_the_old_file_stays(tmp_path):
     target = tmp_path / "gtm_variants.json"
     target.write_text("the results of yesterday")
     command = [sys.executable, "-m", "gplvm_edu.papers", "gtm_variants", str(target)]  # needs no file, and a while
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's background jobs are deaf
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, **heard)
     try:
         end = time.monotonic() + 60
         while not list(tmp_path.glob(".gtm*.part")) and time.monotonic() < end:

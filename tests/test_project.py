@@ -120,7 +120,7 @@ def test_each_test_is_run_for_a_pull_request_or_every_week():
     run = {command.split()[1] for path in WORKFLOWS for command in commands(load_yaml(path)) if path.stem != "release"}
     assert set(chosen) <= run
     notebooks = chosen.pop("check-notebooks")
-    markers = ("contract", "long", "widget", "browser", "book", "slow")
+    markers = ("contract", "long", "widget", "browser", "book", "slow", "fuzz")
     for values in itertools.product([False, True], repeat=len(markers)):
         has = dict(zip(markers, values, strict=True), real=False)
         everywhere = any(eval(expression, {}, has) for expression in chosen.values())

@@ -34,6 +34,7 @@ STEPS = {
     "BayesianGPLVM": dict(n_components=2, n_inducing=10, max_iter=20),
     "SparseGPLVM": dict(n_active=15, max_iter=2),
     "TSNEPriorGPLVM": dict(max_iter=10, init="pca", learn_kernel=True),
+    "ProbabilisticKernelPCA": dict(method="ml"),  # EM starts from random positions, row after row
 }
 CLIMBS = ("GPLVM", "BayesianGPLVM", "SparseGPLVM", "TSNEPriorGPLVM", "GenerativeClassifier", "TSNE", "QuadraticPCA")
 OWN_COLUMNS = ("FactorAnalysis", "DiscreteGTM")  # a noise for each column: rotated data are other data

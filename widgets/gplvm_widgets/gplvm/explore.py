@@ -21,7 +21,7 @@ from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
 {more}
 {load}
 {scale}v = (Y - Y.mean(axis=0)).var()
-b = min(np.exp(-2), v)
+b = v * np.exp(-2)
 kernel = {kernel}
 model = {Model}(kernel=kernel, init="{init}", latent_prior={prior}, optimiser="{optimiser}",
               max_iter={step}, random_state={seed})

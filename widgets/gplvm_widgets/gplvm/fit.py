@@ -60,7 +60,7 @@ class Snapshot(NamedTuple):
 def make_kernel(Y, kernel, inverse_width, noise):
     """The kernel of the menu, scaled by the variance of the data."""
     v = (Y - Y.mean(axis=0)).var()
-    names = dict(v=v, b=min(np.exp(-2), v), RBF=RBF, MLP=MLP, Bias=Bias, Linear=Linear, Matern32=Matern32, White=White)
+    names = dict(v=v, b=v * np.exp(-2), RBF=RBF, MLP=MLP, Bias=Bias, Linear=Linear, Matern32=Matern32, White=White)
     return eval(KERNELS[kernel].format(gamma=inverse_width, noise=noise), names)
 
 
