@@ -255,13 +255,17 @@ class IterativeFit(WholeFit, SuitedThreads):
     may_fall = ""
 
     def fit(self, Y, y=None) -> Self:
-        """Exhaust `iterates`. Interrupted, the estimator keeps the last state it reached."""
+        """Exhaust `iterates`. Interrupted, the estimator keeps the last state; refused, it stays as it was."""
         state, history = None, list[float]()
         try:
             for new in self.iterates(Y):
                 checks.finite_value(type(self).__name__, len(history), new.value)
                 state = new
                 history.append(new.value)
+        except Exception as error:
+            if not isinstance(error, checks.NotFiniteError):
+                state = None  # the data were refused on the way: nothing is kept
+            raise
         finally:
             if state is not None:
                 self.keep(state, history)

@@ -158,6 +158,8 @@ class PPCA(_LinearGaussianModel):
                 "observed. Leave it at None, or fill the gaps first with impute."
             )
         unit, floor = own_units(Y), 1e-10
+        if not np.nan_to_num(unit.Y).any():
+            raise _no_maximum(self, Y)  # nothing varies
         steps = em_iterates(unit.Y, self._start(unit.Y), self.same_noise, self.max_iter, floor)
         for state in until_settled(steps, self.tol * len(Y)):
             if state.parameters.noise[0] <= floor:

@@ -144,7 +144,8 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, ClassifierMixin, BaseEstimator)
         """One model for the rows of each class; then the noise is calibrated."""
         checks.valid_seed(self.random_state)
         checks.parameters(self)
-        Y, y = validate_data(self, Y, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        with np.errstate(invalid="ignore", over="ignore"):  # it adds up what may be infinite
+            Y, y = validate_data(self, Y, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         self.classes_, label, counts = np.unique(y, return_inverse=True, return_counts=True)
         self.check_parameters(counts)
@@ -178,7 +179,8 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, ClassifierMixin, BaseEstimator)
     def log_densities(self, Y) -> np.ndarray:
         """Log density of the observed entries of each row under the model of each class, (n, C), (13.18)."""
         check_is_fitted(self)
-        Y = validate_data(self, Y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        with np.errstate(invalid="ignore", over="ignore"):
+            Y = validate_data(self, Y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.column_stack(
             [model.log_density(Y, self.method, self.n_starts, tol=self.tol) for model in self.models_]
         )
