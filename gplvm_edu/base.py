@@ -186,7 +186,7 @@ class LatentModel(
         checks.room(
             f"{type(self).__name__} of {N} rows and {D} columns",
             size,
-            max(size, N) if size < N else size,
+            max(size, N),
             advice="Fit some of the rows, or a model with fewer nodes, active or inducing points (chapters 7, 9, 12).",
         )
 
@@ -292,7 +292,7 @@ class IterativeFit(WholeFit, SuitedThreads):
         step = int(np.argmax(falls))
         checks.warn(
             f"The objective of {type(self).__name__} fell from {values[step]:.10g} to {values[step + 1]:.10g} in step "
-            f"{step + 1}, and it can't: rounding has the upper hand. Do not trust this fit. Centre the data, give them "
+            f"{step + 1}, and it can't, unless rounding has the upper hand. Do not trust this fit. Centre the data, give them "
             "units in which they are neither huge nor tiny, and leave out columns that do not vary.",
             ObjectiveFellWarning,
         )

@@ -270,7 +270,7 @@ class DualPPCA(MapModel):
     @property
     def failing_checks(self) -> dict:
         """Checks of scikit-learn that fit data with two columns: no noise is left for q = 2."""
-        if self.n_components != 2 or self.noise_variance is not None:
+        if not checks.is_number(self.n_components) or self.n_components < 2 or self.noise_variance is not None:
             return {}
         reason = "two columns centred have rank 2, so at q = 2 the dual likelihood is unbounded (chapter 1)"
         return {
