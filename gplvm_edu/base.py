@@ -292,8 +292,8 @@ class IterativeFit(WholeFit, SuitedThreads):
         step = int(np.argmax(falls))
         checks.warn(
             f"The objective of {type(self).__name__} fell from {values[step]:.10g} to {values[step + 1]:.10g} in step "
-            f"{step + 1}, and it can't, unless rounding has the upper hand. Do not trust this fit. Centre the data, give them "
-            "units in which they are neither huge nor tiny, and leave out columns that do not vary.",
+            f"{step + 1}, and it can't, unless rounding has the upper hand. Do not trust this fit. Centre the data, "
+            "give them units in which they are neither huge nor tiny, and leave out columns that do not vary.",
             ObjectiveFellWarning,
         )
 
