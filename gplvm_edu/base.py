@@ -18,9 +18,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import checks, threads
 from .linalg import nearest_rows
 from .maps import Places, best_place, distinct_columns, search_places
+from .marginal import (
+    N_SAMPLES,
+    LatentDensity,
+    LatentDraws,
+    UnitGaussian,
+    importance_sample,
+    marginal_log_density,
+    position_density,
+)
 
 PAIRWISE = ("precomputed", "similarity", "distance", "squared_distance")  # metrics: Y is a square matrix
 CONVERGED = ("gradient", "gain", "stalled", "schedule", "closed form")  # reasons to stop that need no warning
+ROWS = 200_000  # draws of latent points that are held at a time
 FALL = 1e-8  # of the value, or of a nat for each entry of the data: a fall by less is rounding
 
 
@@ -390,10 +400,23 @@ class MapModel(DensityModel):
         return self.map_.draw_at(X, rng), X
 
     def draw_latent(self, n_samples, rng) -> np.ndarray:
-        """Latent points by lot: from the Gaussian prior, or at training points where there is none."""
-        if self.map_.latent_prior == "gaussian":
-            return rng.standard_normal((n_samples, self.embedding_.shape[1]))
-        return self.embedding_[rng.randint(len(self.embedding_), size=n_samples)]
+        """Latent points by lot, (n, q), from `latent_density`."""
+        return self.latent_density().sample(n_samples, rng)
+
+    def latent_density(self) -> LatentDensity:
+        """p(x), where `sample` draws latent points and over which `score_samples` averages.
+
+        The prior N(0, I) where the model has integrated its latent points out under it. Where the positions of the
+        training rows are parameters, they need not look like draws from any prior: then p(x) is what they themselves
+        say, a small Gaussian at each, its width chosen by leaving one out (chapter 5, "Where do points come from?").
+        """
+        check_is_fitted(self)
+        if self.map_.latent_prior == "gaussian" and not self.map_.positions_are_parameters:
+            return UnitGaussian(self.embedding_.shape[1])
+        known = self.__dict__.get("_density_of_positions")
+        if known is None or known.centres is not self.embedding_:
+            known = self._density_of_positions = position_density(self.embedding_)
+        return known
 
     # --- from data to latent space ----------------------------------------------------------------------------
     def check_rows(self, Y, gaps=True) -> np.ndarray:
@@ -439,10 +462,50 @@ class MapModel(DensityModel):
         filled = np.where(gaps, found.mean, Y)
         return (filled, np.where(gaps, found.std, 0.0)) if return_std else filled
 
-    def score_samples(self, Y, n_starts=5) -> np.ndarray:
-        """Log density of the observed entries of new rows at their best latent position, (M,)."""
+    def latent_draws(self, Y, n_starts=5, n_samples=N_SAMPLES, random_state=None) -> LatentDraws:
+        """Weighted draws from p(x | y) of new rows, as `LatentDraws`; NaN is a gap. Arguments as in `score_samples`."""
+        n_samples = checks.whole_number("n_samples", n_samples, at_least=8)
+        Y, density = self.check_rows(Y), self.latent_density()
+        n_starts = checks.whole_number("n_starts", n_starts)
+        checks.room(f"n_samples={n_samples}", n_samples, max(self.map_.row_size, self.embedding_.shape[1] ** 2))
+        parts = [
+            importance_sample(self.map_, some, self.place(some, n_starts).X, density, n_samples, random_state)
+            for some in np.array_split(Y, max(1, len(Y) * n_samples // ROWS))
+        ]
+        return LatentDraws(*(np.concatenate(both) for both in zip(*parts, strict=True)))
+
+    def score_samples(self, Y, n_starts=5, n_samples=N_SAMPLES, random_state=None, return_error=False):
+        """ln p(y) of the observed entries of new rows, (M,): the latent point is integrated out over p(x).
+
+        Parameters
+        ----------
+        Y : array (M, D)
+            NaN is a gap.
+        n_starts : int
+            Searches for the summits of each row.
+        n_samples : int
+            Draws for each row, around its summits and from p(x) (`latent_density`).
+        random_state : None, int, RandomState or Generator
+            None: the same lots in every call.
+        return_error : bool
+            The standard error of each value as well, (M,).
+
+        Notes
+        -----
+        By importance sampling, chapter 5, equations (5.32) and (5.33). The value at the best position, which is no
+        density of y, is `best_log_density`.
+        """
+        checks.flag("return_error", return_error)
+        values, errors = marginal_log_density(self.latent_draws(Y, n_starts, n_samples, random_state))
+        return (values, errors) if return_error else values
+
+    def best_log_density(self, Y, n_starts=5) -> np.ndarray:
+        """ln p(y | x) of new rows at the best latent position, (M,): larger than ln p(y), and no density of y.
+
+        More latent dimensions always find a better position, so this can't choose between models: `score_samples` can.
+        """
         Y = self.check_rows(Y)
-        return self.map_.log_density(Y, best_place(self.map_, Y, self.near_places(Y, n_starts))[0])[0]
+        return self.map_.log_density(Y, self.place(Y, n_starts).X[:, 0])[0]
 
 
 def expected_failed_checks(estimator) -> dict:

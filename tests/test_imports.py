@@ -18,6 +18,7 @@ FLOOR = (
     "kernels",
     "optimise",
     "maps",
+    "marginal",
     "starts",
     "base",
     "metrics",

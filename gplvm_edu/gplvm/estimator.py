@@ -12,7 +12,7 @@ from ..linalg import centre, own_scale, unit_gaussian_log_density
 from ..optimise import METHODS
 from .fast import factorise
 from .iterates import GPLVMState, gplvm_iterates
-from .process_map import ProcessMap, sampled_log_likelihood
+from .process_map import ProcessMap
 
 JITTER = 1e-8  # of the variance of Y: bounds the noise from below
 
@@ -129,15 +129,6 @@ class GPLVM(IterativeFit, MapModel):
         prior = unit_gaussian_log_density(state.X) if self.latent_prior == "gaussian" else 0.0
         self.log_likelihood_, self.n_evaluations_ = float(state.value - prior), state.n_evaluations
         return self
-
-    def score_samples(self, Y, n_starts=5, n_samples=None) -> np.ndarray:
-        """Log density of new rows at their best latent position; with `n_samples`, averaged over the prior instead."""
-        if n_samples is None:
-            return super().score_samples(Y, n_starts)
-        Yc = self.check_data(Y, reset=False) - self.mean_
-        n_samples = checks.whole_number("n_samples", n_samples)
-        checks.room(f"n_samples={n_samples}", n_samples, len(self.rows_))
-        return sampled_log_likelihood(self.map_, Yc, n_samples, self.random_state)[0]
 
     def check_parameters(self, Y) -> None:
         """What depends on the data: `rules` has the rest."""

@@ -28,6 +28,7 @@ class ProcessMap(KernelMap):
     mean: np.ndarray | float = 0.0
     jitter: float = 0.0
     latent_prior: str | None = None
+    positions_are_parameters = True
 
     @cached_property
     def noise_variance(self):

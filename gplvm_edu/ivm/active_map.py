@@ -32,6 +32,7 @@ class ActiveMap(KernelMap):
     weights: np.ndarray
     mean: np.ndarray | float = 0.0
     latent_prior: str | None = None
+    positions_are_parameters = True
 
     @property
     def noise_variance(self):
@@ -81,6 +82,12 @@ class ActiveMap(KernelMap):
         """
         log_likelihood = inactive_log_likelihood if len(self.roots) == 1 else inactive_log_likelihood_by_column
         return log_likelihood(self, Y - self.mean, X, rows)
+
+    def log_likelihoods(self, Y, X) -> np.ndarray:
+        """The values of `log_density` alone, (n,), equation (7.17)."""
+        found = self.predict(X)
+        values = self.noise_of_new_rows().log_partition(Y - self.mean, found.mean, self.by_output(found.variance))
+        return np.sum(values, axis=1)  # (7.17)
 
     def expectation(self, mean, variance) -> np.ndarray:
         """The expected observation, in the terms of the noise model: a probability for `Probit`."""

@@ -330,11 +330,3 @@ class DualPPCA(MapModel):
         """Of rows with missing values: position and variance 0, (M, q), and mean and variance of f there, (M, D)."""
         X = self.place(Y, n_starts).X[:, 0]
         return X, np.zeros_like(X), *self.map_.moments(X)
-
-    def score_samples(self, Y, n_starts=5) -> np.ndarray:
-        """Log density ln p(y | x) of the observed entries of each row, weights integrated out, at its position x; (M,).
-
-        Positions have no prior here, so x can't be integrated out: this is not the ln p(y) of PPCA.
-        """
-        Y = self.check_rows(Y)
-        return self.map_.log_density(Y, self.place(Y, n_starts).X[:, 0])[0]
