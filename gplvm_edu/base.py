@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import checks, threads
+from .kernels import Kernel, scaled_to_data
 from .linalg import nearest_rows
 from .maps import Places, best_place, distinct_columns, search_places
 from .marginal import (
@@ -86,6 +87,45 @@ def _on_a_copy(fit):
     return whole
 
 
+class KnownNames:
+    """A parameter that does not exist is answered with the nearest that does: by the constructor, by `set_params`."""
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", checks.known_names(vars(cls)["__init__"]))  # noqa: B010
+
+    def set_params(self, **params) -> Self:
+        """Set parameters by name, those of a part as ``part__name``; returns the estimator itself."""
+        names = self.get_params(deep=False)
+        for name in params:
+            if name.partition("__")[0] not in names:
+                raise ValueError(checks.unknown_name(type(self).__name__, name, list(names)))
+        return super().set_params(**params)  # type: ignore[misc]  # of scikit-learn's BaseEstimator, beside this
+
+
+class KernelModel:
+    """A model with a parameter `kernel`: one in the units of the data, or None for a default that is scaled to them.
+
+    The subclass writes `default_kernel()`, what None stands for: a kernel that is `kernels.relative` to the data.
+    ``set_params(kernel__rbf__inverse_width=0.5)``, and so a grid search, puts it in the place of None first.
+    """
+
+    def set_params(self, **params) -> Self:
+        """Set parameters by name, those of the kernel as ``kernel__name``; returns the estimator itself."""
+        inside = any(name.startswith("kernel__") for name in params)
+        if inside and params.get("kernel", self.kernel) is None:
+            params["kernel"] = self.default_kernel()
+        return super().set_params(**params)  # type: ignore[misc]  # of scikit-learn's BaseEstimator, beside this
+
+    def start_kernel(self, **units) -> Kernel:
+        """The kernel that a fit starts with, a copy, scaled to the data if it is relative to them.
+
+        `units` are those of the data, as `kernels.scaled_to_data` takes them.
+        """
+        return scaled_to_data(self.default_kernel() if self.kernel is None else self.kernel, **units)
+
+
 class SuitedThreads:
     """Every public method of a model runs with the number of BLAS threads that its matrices deserve.
 
@@ -121,7 +161,7 @@ def _size_of_model(model, *_, **__):
 
 
 class LatentModel(
-    WholeFit, SuitedThreads, SaysWhyNot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    WholeFit, SuitedThreads, SaysWhyNot, KnownNames, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """What every estimator of the course shares: checked input, `fit_transform`, output names.
 

@@ -5,6 +5,8 @@ one door for the parameters of an estimator, `parameters`, and one for latent po
 `LatentModel.check_data`.
 """
 
+import difflib
+import functools
 import inspect
 import warnings
 from collections.abc import Callable
@@ -242,6 +244,48 @@ def room(what, *shape, advice="Ask for less.") -> None:
         raise ValueError(
             f"{what} would fill an array of {sizes} numbers, {8e-9 * min(numbers, 10**99):.3g} GB. {advice}"
         )
+
+
+# ---------------------------------------------------------------------------------------------- names of parameters
+def unknown_name(owner, name, names) -> str:
+    """The sentence for a parameter that does not exist: those that do, and the nearest of them.
+
+    Examples
+    --------
+    >>> unknown_name("GTM", "alhpa", ["grid", "alpha"])
+    "GTM has no parameter 'alhpa'; it has grid, alpha. Did you mean alpha?"
+    """
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    advice = f"Did you mean {near[0]}?" if near else ""
+    return _sentence(f"{owner} has no parameter {name!r}; it has {', '.join(names)}.", advice)
+
+
+def known_names(constructor, sentence=unknown_name):
+    """A constructor that answers a name it does not have with a TypeError that names the nearest one it has.
+
+    `inspect.signature` still sees the parameters of the constructor; one that takes any name is left as it is.
+
+    Examples
+    --------
+    >>> from gplvm_edu import PPCA
+    >>> PPCA(n_component=3)
+    Traceback (most recent call last):
+    ...
+    TypeError: PPCA has no parameter 'n_component'; it has n_components, ... Did you mean n_components?
+    """
+    kinds = {name: one.kind for name, one in inspect.signature(constructor).parameters.items()}
+    names = list(kinds)[1:]  # without self
+    if {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} & set(kinds.values()):
+        return constructor
+
+    @functools.wraps(constructor)
+    def checked(self, *values, **named):
+        for name in named:
+            if name not in names:
+                raise TypeError(sentence(type(self).__name__, name, names))
+        constructor(self, *values, **named)
+
+    return checked
 
 
 # ---------------------------------------------------------------------------------------------- the door for parameters

@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 
 from .. import checks, starts
-from ..base import IterativeFit, MapModel
-from ..kernels import Kernel, common_start
+from ..base import IterativeFit, KernelModel, MapModel
+from ..kernels import Kernel, common_start, warn_without_noise
 from ..linalg import centre, own_scale, unit_gaussian_log_density
 from ..optimise import METHODS
 from .fast import factorise
@@ -17,14 +17,16 @@ from .process_map import ProcessMap
 JITTER = 1e-8  # of the variance of Y: bounds the noise from below
 
 
-class GPLVM(IterativeFit, MapModel):
+class GPLVM(IterativeFit, KernelModel, MapModel):
     """Gaussian process latent variable model: latent positions optimised, the map to data integrated out.
 
     Parameters
     ----------
     n_components : int, default 2
     kernel : Kernel or None
-        None: RBF + Bias + White, scaled to the data (`kernels.common_start`). The kernel passed in is not changed.
+        In the units of the data; the kernel passed in is not changed. None: RBF + Bias + White in units of the data's
+        own variance (`kernels.common_start`), scaled to the data by `fit`; ``set_params(kernel__rbf__inverse_width=2)``
+        sets a parameter of it. What is ``fixed`` in a kernel stays.
     init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
     latent_prior : "gaussian" or None
         MAP with a unit Gaussian prior on the positions, or maximum likelihood.
@@ -96,10 +98,20 @@ class GPLVM(IterativeFit, MapModel):
         for name in ("check_transformer_general", "check_transformer_data_not_an_array")
     }
 
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the data's own variance."""
+        return common_start()
+
+    def start_kernel(self, **units) -> Kernel:
+        """The kernel that a fit starts with; one without noise is taken, with a warning."""
+        kernel = super().start_kernel(**units)
+        warn_without_noise(kernel, **units)
+        return kernel
+
     def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one; `fit` exhausts this, a widget pauses it."""
         Y, variance = self.prepare(Y)
-        kernel = common_start(variance) if self.kernel is None else self.kernel
+        kernel = self.start_kernel(variance=variance)
         X = starts.initial_positions(Y, self.n_components, self.init, checks.random_state(self.random_state))
         self.kernel_start_ = kernel.copy()
         yield from gplvm_iterates(

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import linalg
 
 from .. import checks
+from ..base import KernelModel
 from ..gtm import GTMState, SheetModel, grid_spacing, principal_sheet, squared_error
 from ..gtm.fast import responsibilities
 from ..gtm.gaps import log_densities, weighted_sums
 from ..gtm.model import COARSER, LOOP_RULES, check_grid
-from ..kernels import RBF, Kernel
+from ..kernels import RBF, Kernel, relative
 from ..linalg import cholesky_with_jitter, log_determinant, solve_cholesky
 from ..maps import KernelMap
 
@@ -149,7 +150,7 @@ class ProcessSheetMap(KernelMap):
         )
 
 
-class GaussianProcessGTM(SheetModel):
+class GaussianProcessGTM(KernelModel, SheetModel):
     """GTM without basis functions: the sheet has a Gaussian process prior over the nodes.
 
     Parameters
@@ -161,7 +162,8 @@ class GaussianProcessGTM(SheetModel):
     variance : float
         Prior variance of the sheet, in units of the mean variance of a column of the data, from 1e-6 to 1e6.
     kernel : Kernel or None
-        Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data.
+        Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data. None: that
+        RBF, its variance in units of the data's own; ``set_params(kernel__inverse_width=4)`` sets a parameter of it.
     max_iter, tol, random_state : as in `GTM`
 
     Attributes
@@ -217,11 +219,14 @@ class GaussianProcessGTM(SheetModel):
         K = prod(check_grid("grid", self.grid))
         checks.room(f"The covariance of the nodes of grid={self.grid}", K, K, advice=COARSER)
 
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the data's own variance."""
+        return relative(RBF(self.variance, length_scale=self.length_scale))
+
     def prepare(self, Y, measured=True) -> np.ndarray:
         """Keep and centre the data; lay out nodes, kernel and prior covariance."""
         Yc = super().prepare(Y, measured)
-        default = RBF(self.variance * self.scale_, 1.0 / self.length_scale**2)
-        self.kernel_ = default if self.kernel is None else self.kernel.copy()
+        self.kernel_ = self.start_kernel(variance=self.scale_)
         self.node_covariance_ = self.kernel_(self.nodes_)
         variance = np.mean(np.diag(self.node_covariance_)) / self.scale_
         if not 1e-12 <= variance <= 1e12:  # a Linear kernel is 0 at the only node of grid=(1,)

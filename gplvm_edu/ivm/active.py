@@ -185,11 +185,12 @@ def optimise_active_set(
     >>> bool(X[0, 0] > 0.5)                                                      # apart is better
     True
     """
-    if max_iter == 0:
-        return X.copy(), kernel.copy(), 0
-    kernel, n = in_units(kernel, unit), X.size if optimise_active else 0
+    found, n = kernel.copy(), X.size if optimise_active else 0
+    if max_iter == 0 or n + len(kernel.theta) == 0:  # all that could move is fixed
+        return X.copy(), found, 0
+    kernel = in_units(kernel, unit)
     sites = Sites(sites.means / unit, sites.variances / unit**2)
-    step = np.maximum(kernel.parameters, 1.0)  # one in theta is small for a parameter of ten
+    step = np.maximum(kernel.parameters[kernel.is_free], 1.0)  # one in theta is small for a parameter of ten
     log_likelihood_of = active_log_likelihood if sites.variances.ndim == 1 else active_log_likelihood_by_column
 
     def value_and_gradient(x):
@@ -202,4 +203,5 @@ def optimise_active_set(
     *_, last = minimise(value_and_gradient, start, method, max_iter)
     kernel.theta = step * last.x[n:]
     X = last.x[:n].reshape(X.shape) if optimise_active else X.copy()
-    return X, in_units(kernel, 1.0 / unit), last.n_evaluations
+    found.theta = in_units(kernel, 1.0 / unit).theta  # what is fixed is not even rounded
+    return X, found, last.n_evaluations

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from .. import checks, starts
-from ..base import IterativeFit, MapModel
+from ..base import IterativeFit, KernelModel, MapModel
 from ..gplvm import JITTER
 from ..kernels import Kernel, common_start
 from ..linalg import fill_with_means, own_scale, unit_gaussian_log_density
@@ -34,7 +34,7 @@ def check_noise(name, value) -> Noise | None:
     return noise
 
 
-class SparseGPLVM(IterativeFit, MapModel):
+class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     """Sparse Gaussian process latent variable model: an active set chosen by the informative vector machine.
 
     Parameters
@@ -140,10 +140,14 @@ class SparseGPLVM(IterativeFit, MapModel):
         return min(N, self.n_active)
 
     # --- fitting ---------------------------------------------------------------------------------------------
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the data's own variance (of 1 where they are labels)."""
+        return common_start(noise=0.01)
+
     def iterates(self, Y) -> Iterator[SparseState]:
         """Prepare the fit and yield its states, the start first; `fit` exhausts this, a widget pauses it."""
         noise, variance = self.prepare(Y)
-        kernel = self.kernel if self.kernel is not None else common_start(variance, noise=0.01)
+        kernel = self.start_kernel(variance=variance)
         filled, _ = fill_with_means(self.rows_)
         X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
         if noise is not None:

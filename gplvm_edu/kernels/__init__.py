@@ -6,7 +6,16 @@ function and noise; `gp` prior, posterior and marginal likelihood.
 """
 
 from .combinations import Product, Sum
-from .common import common_start, in_units, split_white
+from .common import (
+    common_start,
+    in_units,
+    leaves,
+    noise_is_fixed,
+    relative,
+    scaled_to_data,
+    split_white,
+    warn_without_noise,
+)
 from .elementary import Bias, Linear, White
 from .gp import gaussian_log_density, gp_gradients, gp_log_marginal_likelihood, gp_posterior, gp_prior_samples
 from .kernel import Kernel
@@ -34,9 +43,14 @@ __all__ = [
     "gp_posterior",
     "gp_prior_samples",
     "in_units",
+    "leaves",
+    "noise_is_fixed",
+    "relative",
+    "scaled_to_data",
     "softplus",
     "softplus_inverse",
     "softplus_slope",
     "split_white",
     "through_distances",
+    "warn_without_noise",
 ]

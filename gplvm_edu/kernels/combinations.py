@@ -26,10 +26,15 @@ class Combination(Kernel):
             )
         flat = [inner for part in parts for inner in (part.parts if type(part) is type(self) else [part])]
         self.parts = tuple(part.copy() for part in flat)
+        self.relative = any(part.relative for part in parts)  # one of shares makes all of them shares
+        for part in self.parts:
+            part.relative = False
 
     def copy(self) -> Self:
         """An independent combination of copies of the parts."""
-        return type(self)(*self.parts)
+        new = type(self)(*self.parts)
+        new.relative = self.relative
+        return new
 
     @cached_property
     def part_names(self) -> list[str]:
@@ -56,11 +61,11 @@ class Combination(Kernel):
         return self.parts[self.part_names.index(name) if name in self.part_names else name]
 
     def __eq__(self, other):
-        return type(self) is type(other) and self.parts == other.parts
+        return type(self) is type(other) and self.parts == other.parts and self.relative == other.relative
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed, so it has no hash
 
-    def __repr__(self):
+    def _text(self):
         return self._join(repr)
 
     def _formula(self):

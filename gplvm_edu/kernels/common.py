@@ -2,21 +2,85 @@
 
 import numpy as np
 
-from .combinations import Sum
+from .. import checks
+from .combinations import Combination, Sum
 from .elementary import Bias, White
 from .kernel import Kernel
-from .stationary import RBF
+from .stationary import RBF, Stationary
 
 
-def common_start(variance, noise=0.1) -> Kernel:
+def relative(kernel) -> Kernel:
+    """A copy whose variances are shares of the data's own variance: a fit scales it to the data that it sees.
+
+    Default kernels of estimators are of this kind; any other kernel is in the units of the data. A sum or a product
+    with a part of this kind is of this kind as a whole.
+
+    Examples
+    --------
+    >>> relative(RBF() + White(0.1))
+    relative(RBF(variance=1, inverse_width=1) + White(variance=0.1))
+    """
+    kernel = kernel.copy()
+    kernel.relative = True
+    return kernel
+
+
+def scaled_to_data(kernel, variance=1.0, inverse_width=1.0) -> Kernel:
+    """The kernel that a fit starts with, a copy: scaled to the data if it is `relative`, else as it is.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    variance : float
+        Of the data.
+    inverse_width : float
+        By which inverse widths of RBF and Matern32 are multiplied, where the inputs are data too.
+
+    Examples
+    --------
+    >>> scaled_to_data(relative(RBF() + White(0.1)), 4.0), scaled_to_data(RBF(), 4.0)
+    (RBF(variance=4, inverse_width=1) + White(variance=0.4), RBF(variance=1, inverse_width=1))
+    """
+    if not kernel.relative:
+        return kernel.copy()
+    kernel = kernel.rescaled(variance)
+    kernel.relative = False
+    for leaf in leaves(kernel):
+        if isinstance(leaf, Stationary):
+            leaf.inverse_width = leaf.inverse_width * inverse_width
+    return kernel
+
+
+def leaves(kernel) -> list[Kernel]:
+    """The elementary kernels that a kernel is made of, in their order.
+
+    Examples
+    --------
+    >>> leaves((RBF() + Bias()) * White())
+    [RBF(variance=1, inverse_width=1), Bias(variance=1), White(variance=1)]
+    """
+    return [leaf for part in kernel.parts for leaf in leaves(part)] if isinstance(kernel, Combination) else [kernel]
+
+
+def warn_without_noise(kernel, variance) -> None:
+    """A warning, if a kernel has no `White` part though it is to explain data of some variance."""
+    if not any(isinstance(leaf, White) for leaf in leaves(kernel)):
+        checks.warn(
+            f"The kernel {kernel!r} has no White part: the noise is then only the jitter, and the data are fitted "
+            "exactly, their noise too. Add one, kernel + White(0.1 * variance of the data), here kernel + "
+            f"White({0.1 * variance:.3g})."
+        )
+
+
+def common_start(variance=None, noise=0.1) -> Kernel:
     r"""The kernel that a fit starts from: all of the data's variance, unit width, a bias, a share of noise.
 
     .. math:: k(x, x') = v\, \big( e^{-\frac12 \|x - x'\|^2} + e^{-2} + c\, \delta \big)
 
     Parameters
     ----------
-    variance : float
-        v, that of all entries of the centred data.
+    variance : float or None
+        v, that of all entries of the centred data. None: the kernel is `relative`, and a fit scales it.
     noise : float
         c, the share of noise: a tenth, equation (5.14), or for a sparse model a hundredth, equation (7.22).
 
@@ -24,7 +88,11 @@ def common_start(variance, noise=0.1) -> Kernel:
     --------
     >>> common_start(2.0)
     RBF(variance=2, inverse_width=1) + Bias(variance=0.2707) + White(variance=0.2)
+    >>> common_start()
+    relative(RBF(variance=1, inverse_width=1) + Bias(variance=0.1353) + White(variance=0.1))
     """
+    if variance is None:
+        return relative(common_start(1.0, noise))
     v = variance
     return RBF(v, 1.0) + Bias(v * np.exp(-2.0)) + White(noise * v)  # (5.14)
 
@@ -68,3 +136,22 @@ def split_white(kernel) -> tuple[Kernel | None, float]:
     if len(smooth) < 2:
         return (smooth[0].copy() if smooth else None), float(noise)
     return Sum(*smooth), float(noise)
+
+
+def noise_is_fixed(kernel) -> bool:
+    """Whether the `White` parts of which `split_white` gives the sum are fixed; all of them or none. None has none.
+
+    Examples
+    --------
+    >>> noise_is_fixed(RBF() + White(0.1)), noise_is_fixed(RBF() + White(0.1, fixed="variance"))
+    (False, True)
+    """
+    if kernel is None:
+        return False
+    parts = kernel.parts if isinstance(kernel, Sum) else [kernel]
+    held = [bool(part.fixed) for part in parts if isinstance(part, White)]
+    if any(held) and not all(held):
+        raise ValueError(
+            f"The White parts of {kernel!r} are one noise here, their sum, and some of them are fixed: fix all or none."
+        )
+    return any(held)

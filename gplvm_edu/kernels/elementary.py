@@ -15,6 +15,8 @@ class Linear(Kernel):
     ----------
     variance : float or ndarray (q,)
         Of a slope; one for all latent dimensions, or one for each.
+    fixed : str or tuple of str
+        Parameters that every fit leaves as they are.
 
     Examples
     --------
@@ -25,8 +27,9 @@ class Linear(Kernel):
 
     variance = Positive(each=True)
 
-    def __init__(self, variance=1.0):
+    def __init__(self, variance=1.0, *, fixed=()):
         self.variance = variance
+        self.fixed = fixed
 
     def _matrix(self, X, Z):
         A = X * np.sqrt(self.variance)
@@ -52,12 +55,13 @@ class Linear(Kernel):
 
 
 class Flat(Kernel):
-    """A kernel with a variance and no slope: what `Bias` and `White` share."""
+    """A kernel with a variance (and `fixed`, as in `Linear`) and no slope: what `Bias` and `White` share."""
 
     variance = Positive()
 
-    def __init__(self, variance=1.0):
+    def __init__(self, variance=1.0, *, fixed=()):
         self.variance = variance
+        self.fixed = fixed
 
     def _input_derivatives(self, X, Z):
         return np.zeros((len(X), *Z.shape))

@@ -32,8 +32,9 @@ class Kernel(Parameterised):
     ``k.gradients(dL_dK, X, Z)``    from dL/dK to (dL/dX, dL/dtheta)
     ``k.diag_gradients(g, X)``      the same from the gradient in the diagonal
     ``k.mixed_derivative(X)``       the covariance of the slopes of a function, (N, q, q)
-    ``k.theta``                     all parameters as one unconstrained vector; can be set
-    ``k.parameters``                the same vector above zero; can be set; ``k.parameter_names`` beside it
+    ``k.theta``                     the parameters that are free as one unconstrained vector; can be set
+    ``k.parameters``                all of them above zero; can be set; ``k.parameter_names`` beside it
+    ``k.fix(name)``, ``k.free(...)``   hold a parameter in every fit, or let it move again; ``k.fixed`` has the names
     ``k1 + k2``, ``k1 * k2``        sum and product, of copies; ``2.0 * k`` scales the variance
     ==============================  ==========================================================================
 
@@ -69,8 +70,8 @@ class Kernel(Parameterised):
         Returns
         -------
         dL_dX : ndarray (N, q)
-        dL_dtheta : ndarray (n_parameters,)
-            In the unconstrained `theta`.
+        dL_dtheta : ndarray (n_free,)
+            In the unconstrained `theta`, which has no entry for a fixed parameter.
 
         Notes
         -----
@@ -87,7 +88,7 @@ class Kernel(Parameterised):
         """
         dX, dZ, dp = self.parameter_gradients(dL_dK, X, Z)
         dX = dX + dZ if Z is None else dX  # (2.15)
-        return dX, dp * softplus_slope(self.parameters)  # (2.24)
+        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.24)
 
     def input_derivatives(self, X, Z) -> np.ndarray:
         r"""The derivative of every entry of k(X, Z) in its first argument, (N, M, q).
@@ -112,7 +113,7 @@ class Kernel(Parameterised):
     def diag_gradients(self, dL_ddiag, X, noise=True) -> tuple[np.ndarray, np.ndarray]:
         """From the gradient in the diagonal (N,) to (dL/dX, dL/dtheta); `noise` as in `diag`."""
         dX, dp = self.diag_parameter_gradients(dL_ddiag, X, noise)
-        return dX, dp * softplus_slope(self.parameters)  # (2.24)
+        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.24)
 
     def parameter_gradients(self, dL_dK, X, Z=None) -> tuple[np.ndarray, ...]:
         """As `gradients`, but in both arguments and in the parameters themselves, equation (2.14).

@@ -19,6 +19,8 @@ class MLP(Kernel):
     weight_variance, bias_variance : float
         w and b: TWICE the prior variances of a hidden unit's input weights and bias (chapter 2, "An infinite
         network", and its list of misprints).
+    fixed : str or tuple of str
+        Parameters that every fit leaves as they are.
 
     Examples
     --------
@@ -31,10 +33,11 @@ class MLP(Kernel):
     weight_variance = Positive()
     bias_variance = Positive()
 
-    def __init__(self, variance=1.0, weight_variance=10.0, bias_variance=10.0):
+    def __init__(self, variance=1.0, weight_variance=10.0, bias_variance=10.0, *, fixed=()):
         self.variance = variance
         self.weight_variance = weight_variance
         self.bias_variance = bias_variance
+        self.fixed = fixed
 
     def _lift(self, X):
         """x_ = (sqrt(w) x, sqrt(b)) and u = x_ / sqrt(d_x) with d_x = x_'x_ + 1, for every row; (N, q + 1) both."""

@@ -112,14 +112,33 @@ def per_dimension(gradients, parameter) -> np.ndarray:
     return gradients if np.ndim(parameter) else np.array([gradients.sum()])
 
 
+def unknown_parameter(owner, name, names) -> str:
+    """The sentence for a parameter that no kernel of this kind has; a length scale is converted, equation (2.6).
+
+    Examples
+    --------
+    >>> unknown_parameter("Periodic", "length_scale", ["variance", "inverse_width", "period"])
+    "Periodic has no parameter 'length_scale'; ... inverse_width, period. An inverse width is 1 / length_scale^2."
+    """
+    *nest, last = str(name).split("__")
+    is_length = last.replace("_", "") == "lengthscale"
+    width = "__".join([*nest, "inverse_width"])
+    if is_length and width in names and "length_scale" not in names:
+        return f"{owner} has no parameter {name!r}; it has {', '.join(names)}. An inverse width is 1 / length_scale^2."
+    return checks.unknown_name(owner, name, names)
+
+
 class Parameterised:
     """Parameters of a kernel: their names, one vector for an optimiser, copies, a table when printed.
 
-    The names are collected once for each class, and once for each combination of kernels.
+    The names are collected once for each class, and once for each combination of kernels. A parameter that is `fixed`
+    has no entry in `theta`: every fit leaves it as it is.
     """
 
     _names: tuple[str, ...] = ()  # of the parameters
     _each: tuple[str, ...] = ()  # of those that may have an entry for each latent dimension
+    _held: tuple[str, ...] = ()  # of those that are fixed
+    relative = False  # True: variances are shares of the data's own, see `common.relative`
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -128,6 +147,8 @@ class Parameterised:
         }
         cls._names = tuple(found)
         cls._each = tuple(name for name, v in found.items() if v.each)
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", checks.known_names(vars(cls)["__init__"], unknown_parameter))  # noqa: B010
 
     @property
     def _slots(self):
@@ -144,18 +165,74 @@ class Parameterised:
         return {name: getattr(owner, attribute) for name, owner, attribute in self._slots}
 
     def set_params(self, **values) -> Self:
-        """Set parameters by name; returns the kernel itself."""
-        slots = {name: slot for name, *slot in self._slots}
+        """Set parameters by name, fixed or not, or ``fixed``, the names of those that stay; returns the kernel."""
+        slots = {name: (owner, attribute) for name, owner, attribute in self._slots}
+        slots["fixed"] = self, "fixed"
         for name, value in values.items():
             if name not in slots:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(slots)}.")
+                raise ValueError(unknown_parameter(type(self).__name__, name, list(self.get_params())))
             owner, attribute = slots[name]
             setattr(owner, attribute, value)
         return self
 
     @property
+    def fixed(self) -> tuple[str, ...]:
+        """Names of the parameters that no fit moves; can be set: a name, or several, or () to free them all.
+
+        Examples
+        --------
+        >>> from gplvm_edu.kernels import RBF, White
+        >>> kernel = RBF() + White(0.1)
+        >>> kernel.fix("rbf__inverse_width")
+        RBF(variance=1, inverse_width=1, fixed='inverse_width') + White(variance=0.1)
+        >>> kernel.fixed, len(kernel.parameters), len(kernel.theta)
+        (('rbf__inverse_width',), 3, 2)
+        """
+        return tuple(name for name, owner, attribute in self._slots if attribute in owner._held)
+
+    @fixed.setter
+    def fixed(self, names):
+        names = self._known((names,) if isinstance(names, str) else names)
+        for name, owner, attribute in self._slots:
+            others = tuple(one for one in owner._held if one != attribute)
+            owner._held = (*others, attribute) if name in names else others
+
+    def fix(self, *names) -> Self:
+        """Hold parameters, by name, at the values that they have; returns the kernel itself."""
+        self.fixed = (*self.fixed, *names)
+        return self
+
+    def free(self, *names) -> Self:
+        """Let fits move parameters again, by name; returns the kernel itself."""
+        names = self._known(names)
+        self.fixed = tuple(name for name in self.fixed if name not in names)
+        return self
+
+    def _known(self, names):
+        """Some names of parameters as a tuple, or an error that shows the right ones."""
+        if not isinstance(names, (tuple, list, set, frozenset)):
+            raise ValueError(f"fixed must be the name of a parameter or a tuple of names, got {checks.shown(names)}.")
+        known = [name for name, *_ in self._slots]
+        for name in names:
+            if name not in known:
+                raise ValueError(unknown_parameter(type(self).__name__, name, known))
+        return tuple(names)
+
+    @property
+    def is_free(self) -> np.ndarray:
+        """Which entries of `parameters` an optimiser moves, (n_parameters,) of bool: all but those of `fixed`."""
+        sizes = [np.size(getattr(owner, attribute)) for _, owner, attribute in self._slots]
+        return np.repeat([attribute not in owner._held for _, owner, attribute in self._slots], sizes)
+
+    def _moved(self, vector):
+        """The entries of one vector for all parameters that belong to those an optimiser moves."""
+        if not any(owner._held for _, owner, _ in self._slots):
+            return vector
+        return vector[self.is_free]
+
+    @property
     def parameter_names(self) -> list[str]:
-        """A name for every entry of `theta`, such as 'rbf__inverse_width[1]'."""
+        """A name for every entry of `parameters`, such as 'rbf__inverse_width[1]'."""
         return [
             name if np.ndim(v) == 0 else f"{name}[{i}]"
             for name, v in self.get_params().items()
@@ -186,24 +263,38 @@ class Parameterised:
 
     @property
     def theta(self) -> np.ndarray:
-        """All parameters as one unconstrained vector, equation (2.23): what an optimiser moves.
+        """All parameters but the fixed ones as one unconstrained vector, equation (2.23): what an optimiser moves.
 
         An optimiser may go anywhere: what it sets is brought into the range of a parameter, 1e-120 to 1e120.
         """
-        return softplus_inverse(self.parameters)
+        return softplus_inverse(self._moved(self.parameters))
 
     @theta.setter
     def theta(self, vector):
         vector = checks.floats("theta", vector)
         if vector.size and dasum(vector.ravel()) <= LARGEST:  # none is NaN or too large: the usual case
-            self.parameters = np.maximum(softplus(vector), SMALLEST)
+            self._move(np.maximum(softplus(vector), SMALLEST))
             return
         if not np.isfinite(vector).all():
             raise ValueError(
                 f"theta must be finite, got {checks.shown(vector)}. An optimiser that arrives here has taken too long "
                 "a step: look at its gradient first (gplvm_edu.optimise.check_gradient)."
             )
-        self.parameters = np.minimum(np.maximum(softplus(vector), SMALLEST), LARGEST)
+        self._move(np.minimum(np.maximum(softplus(vector), SMALLEST), LARGEST))
+
+    def _move(self, values):
+        """Set the parameters that are not fixed, from one vector above zero."""
+        if self.fixed:
+            whole, free = self.parameters, self.is_free
+            if values.shape != (free.sum(),):
+                names = [name for name, one in zip(self.parameter_names, free, strict=True) if one]
+                raise ValueError(
+                    f"{self} has {len(names)} parameters that are not fixed ({', '.join(names)}), "
+                    f"got a vector of shape {values.shape}."
+                )
+            whole[free] = values
+            values = whole
+        self.parameters = values
 
     def copy(self) -> Self:
         """An independent kernel with the same parameters."""
@@ -221,6 +312,7 @@ class Parameterised:
         mine = self.get_params()
         return (
             type(self) is type(other)
+            and (self.relative, self.fixed) == (other.relative, other.fixed)
             and mine.keys() == other.get_params().keys()
             and all(np.array_equal(v, other.get_params()[name]) for name, v in mine.items())
         )
@@ -229,14 +321,19 @@ class Parameterised:
 
     # --- printing --------------------------------------------------------------------------------------------
     def __repr__(self):
-        inside = ", ".join(f"{name}={_short(value)}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({inside})"
+        return f"relative({self._text()})" if self.relative else self._text()
+
+    def _text(self):
+        inside = [f"{name}={_short(value)}" for name, value in self.get_params().items()]
+        if self.fixed:
+            inside.append(f"fixed={(self.fixed[0] if len(self.fixed) == 1 else self.fixed)!r}")
+        return f"{type(self).__name__}({', '.join(inside)})"
 
     def _repr_html_(self):
         left = "style='text-align:left;padding:0 1.5em 0 0'"
         cells = "".join(
-            f"<tr><td {left}>{escape(name)}</td><td>{value:.4g}</td></tr>"
-            for name, value in zip(self.parameter_names, self.parameters, strict=True)
+            f"<tr><td {left}>{escape(name)}</td><td>{value:.4g}{'' if free else ' (fixed)'}</td></tr>"
+            for name, value, free in zip(self.parameter_names, self.parameters, self.is_free, strict=True)
         )
         return (
             f"<code>{escape(self._formula())}</code><table style='margin-left:0'><thead><tr>"

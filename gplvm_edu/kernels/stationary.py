@@ -6,9 +6,17 @@ is easy: 1.3 to 1.4 times faster at N = 500 to 700, 1.2 at N = 1000, no differen
 
 import numpy as np
 
+from .. import checks
 from ..linalg import squared_distances
 from .kernel import Kernel, finite, on_diagonals, quiet
 from .parameters import Positive, per_dimension
+
+
+class _Default(float):
+    """A number that nobody stated: one that was given is of another kind."""
+
+
+UNIT = _Default(1.0)
 
 
 class Stationary(Kernel):
@@ -22,15 +30,25 @@ class Stationary(Kernel):
         k(x, x).
     inverse_width : float or ndarray (q,)
         gamma: one over the squared length scale; one for all latent dimensions, or one for each (automatic
-        relevance determination).
+        relevance determination). 1 by default.
+    length_scale : float or ndarray (q,)
+        In its place, 1 / sqrt(gamma).
+    fixed : str or tuple of str
+        Parameters that every fit leaves as they are.
     """
 
     variance = Positive()
     inverse_width = Positive(each=True)
 
-    def __init__(self, variance=1.0, inverse_width=1.0):
+    def __init__(self, variance=1.0, inverse_width=UNIT, *, length_scale=None, fixed=()):
         self.variance = variance
-        self.inverse_width = inverse_width
+        self.inverse_width = _one_width(type(self).__name__, inverse_width, length_scale)
+        self.fixed = fixed
+
+    @property
+    def length_scale(self):
+        """1 / sqrt(inverse_width), for all latent dimensions or for each: over one of them the kernel falls to h(1)."""
+        return self.inverse_width**-0.5
 
     def _distances(self, X, Z):
         scale = np.sqrt(self.inverse_width)
@@ -67,6 +85,22 @@ class Stationary(Kernel):
     def _mixed_derivative(self, X):
         slope = self._slope(np.zeros(1), np.ones(1))[0]  # dh/ds at s = 0, where h is 1
         return on_diagonals(-2.0 * slope * self.variance * self.inverse_width, X)  # (2.32)
+
+
+def _one_width(kind, inverse_width, length_scale):
+    """The inverse width, stated as such or by a length scale."""
+    if length_scale is None:
+        return inverse_width
+    if not isinstance(inverse_width, _Default):
+        raise ValueError(
+            f"{kind} takes inverse_width or length_scale, and got inverse_width={checks.shown(inverse_width)} and "
+            f"length_scale={checks.shown(length_scale)}: inverse_width = 1 / length_scale^2, so one says it all."
+        )
+    length = checks.floats(f"length_scale of {kind}", length_scale)
+    if not (np.isfinite(length).all() and (length > 0).all()):
+        raise ValueError(f"length_scale of {kind} must be finite and above 0, got {checks.shown(length_scale)}.")
+    with quiet():
+        return 1.0 / length**2  # what leaves the range is refused by the parameter
 
 
 def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:
@@ -144,6 +178,8 @@ class Periodic(Kernel):
     Parameters
     ----------
     variance, inverse_width, period : float
+    fixed : str or tuple of str
+        Parameters that every fit leaves as they are.
 
     Examples
     --------
@@ -157,10 +193,11 @@ class Periodic(Kernel):
     inverse_width = Positive()
     period = Positive()
 
-    def __init__(self, variance=1.0, inverse_width=1.0, period=1.0):
+    def __init__(self, variance=1.0, inverse_width=1.0, period=1.0, *, fixed=()):
         self.variance = variance
         self.inverse_width = inverse_width
         self.period = period
+        self.fixed = fixed
 
     def _on_circles(self, X):
         """u(x) and du / d(omega x), both (N, 2q)."""

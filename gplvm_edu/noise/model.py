@@ -113,6 +113,8 @@ class Noise:
     """
 
     shared = False
+    learnt: tuple[str, ...] = ()  # names of the parameters in `theta`
+    fixed: tuple[str, ...] = ()  # of those that `learn` leaves as they are
 
     # --- one observation -------------------------------------------------------------------------------------
     def evaluate(self, Y, mean, variance) -> Terms:
@@ -184,21 +186,32 @@ class Noise:
         Given the cavities of expectation propagation this is a step towards the parameters that maximise its
         evidence: at a fixed point of both, the gradient of the evidence is that of the sum of ln Z.
         """
-        if self.theta.size == 0:
+        theta, free = self.theta, self.is_free
+        if not free.any():
             return self.copy()
 
-        def value_and_gradient(theta):
-            trial = self.with_theta(theta)
-            value = np.sum(trial.log_partition(Y, mean, variance))
-            return -value, -trial.theta_gradient(Y, mean, variance)
+        def at(moved):
+            whole = theta.copy()
+            whole[free] = moved
+            return self.with_theta(whole).copy(**{name: getattr(self, name) for name in self.fixed})  # not even rounded
 
-        *_, last = minimise(value_and_gradient, self.theta, "l-bfgs", max_iter=max_iter)
-        return self.with_theta(last.x)
+        def value_and_gradient(moved):
+            trial = at(moved)
+            value = np.sum(trial.log_partition(Y, mean, variance))
+            return -value, -trial.theta_gradient(Y, mean, variance)[free]
+
+        *_, last = minimise(value_and_gradient, theta[free], "l-bfgs", max_iter=max_iter)
+        return at(last.x)
 
     @property
     def theta(self) -> np.ndarray:
         """The parameters as one unconstrained vector; a model with some writes `with_theta`, `theta_gradient` too."""
         return np.zeros(0)
+
+    @property
+    def is_free(self) -> np.ndarray:
+        """Which entries of `theta` are learnt: none of what is `fixed`. Here all of them belong to one parameter."""
+        return np.full(self.theta.shape, not self.fixed)
 
     # --- housekeeping ----------------------------------------------------------------------------------------
     def copy(self, **changes) -> Self:
@@ -209,15 +222,32 @@ class Noise:
         return other
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in self.parameters().items())})"
+        inside = [f"{name}={_short(value)}" for name, value in self.parameters().items()]
+        if self.fixed:
+            inside.append(f"fixed={(self.fixed[0] if len(self.fixed) == 1 else self.fixed)!r}")
+        return f"{type(self).__name__}({', '.join(inside)})"
 
     def __eq__(self, other):
         if type(self) is not type(other):
             return NotImplemented
         theirs = other.parameters()
-        return all(np.array_equal(value, theirs[name]) for name, value in self.parameters().items())
+        same = all(np.array_equal(value, theirs[name]) for name, value in self.parameters().items())
+        return same and self.fixed == other.fixed
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed: not for sets
+
+    def _names_to_fix(self, names):
+        """What was passed as `fixed`, a name or several, as a tuple; or an error that names what is learnt."""
+        names = (names,) if isinstance(names, str) else names
+        if not isinstance(names, (tuple, list)):
+            raise ValueError(f"fixed must be the name of a parameter or a tuple of names, got {checks.shown(names)}.")
+        for name in names:
+            if name not in self.learnt:
+                raise ValueError(
+                    f"{type(self).__name__} learns {', '.join(self.learnt)} and can hold that: fixed must name it, got "
+                    f"{checks.shown(name)}."
+                )
+        return tuple(name for name in self.learnt if name in names)
 
     def stand_in(self, Y):
         """A legal value to put in the place of a missing one, where the result is not looked at."""

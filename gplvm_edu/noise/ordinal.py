@@ -62,7 +62,9 @@ class Ordinal(Noise):
     cuts : None, ndarray (C - 1,) or ndarray (D, C - 1)
         Increasing; for all columns or for each. None: from how often each level occurs in each column, by `start`.
     scale : float
-        Deviation of the blur. The kernel's variance already sets the scale of f, so 1 serves.
+        Deviation of the blur. The kernel's variance already sets the scale of f, so 1 serves. Never learnt.
+    fixed : "cuts" or ()
+        "cuts": `learn` leaves them as they were given, or as `start` set them.
 
     Examples
     --------
@@ -73,7 +75,10 @@ class Ordinal(Noise):
     array([0.385, 0.385, 0.231])
     """
 
-    def __init__(self, n_levels=None, cuts=None, scale=1.0):
+    learnt = ("cuts",)
+
+    def __init__(self, n_levels=None, cuts=None, scale=1.0, *, fixed=()):
+        self.fixed = self._names_to_fix(fixed)
         self.cuts = self._parameter(cuts, "cuts", most_axes=2)
         self.scale = self._parameter(scale, "scale", positive=True, most_axes=0, may_be_open=False)
         if self.cuts is not None:

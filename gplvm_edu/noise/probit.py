@@ -17,6 +17,8 @@ class Probit(Noise):
     ----------
     bias : None, float or ndarray (D,)
         Added to f; None: from how often each column of Y is 1, by `start` (and 0 until then).
+    fixed : "bias" or ()
+        "bias": `learn` leaves it as it was given, or as `start` set it.
 
     Notes
     -----
@@ -32,8 +34,11 @@ class Probit(Noise):
     array([0.625, 0.983])
     """
 
-    def __init__(self, bias=None):
+    learnt = ("bias",)
+
+    def __init__(self, bias=None, *, fixed=()):
         self.bias = self._parameter(bias, "bias")
+        self.fixed = self._names_to_fix(fixed)
 
     @property
     def offset(self):

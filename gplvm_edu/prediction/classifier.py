@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from ..base import SaysWhyNot, WholeFit
+from ..base import KernelModel, KnownNames, SaysWhyNot, WholeFit
 from ..kernels import Kernel
 from ..variational import BayesianGPLVM, Parameters
 from ..variational.estimator import DENSITIES
@@ -55,7 +55,7 @@ def check_priors(name, value) -> np.ndarray | None:
     return priors
 
 
-class GenerativeClassifier(WholeFit, SaysWhyNot, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, ClassifierMixin, BaseEstimator):
     """A Bayesian GP-LVM for each class; a new row belongs where its density, times the class's share, is largest.
 
     Parameters
@@ -139,6 +139,10 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, ClassifierMixin, BaseEstimator)
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the variance of each class."""
+        return BayesianGPLVM().default_kernel()
 
     def fit(self, Y, y) -> Self:
         """One model for the rows of each class; then the noise is calibrated."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import checks
+from ..kernels import noise_is_fixed
 from ..variational import (
     Parameters,
     VariationalState,
@@ -59,7 +60,7 @@ def uncertain_regression(
         return found.terms._replace(kl=float(kl)), d._replace(latent_mean=d_mu, latent_variance=d_S)
 
     start = Parameters(m, v, Z, smooth, noise)
-    yield from variational_iterates(bound, start, "l-bfgs", max_iter, 1e-4, 1e-8 * np.var(Y))
+    yield from variational_iterates(bound, start, "l-bfgs", max_iter, 1e-4, 1e-8 * np.var(Y), noise_is_fixed(kernel))
 
 
 def predict_uncertain(Y, parameters, input_mean, input_variance=None) -> tuple[np.ndarray, np.ndarray]:

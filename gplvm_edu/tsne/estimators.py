@@ -8,7 +8,7 @@ import numpy as np
 from .. import checks, starts
 from ..base import IterativeFit, LatentModel, check_is_fitted, until_settled
 from ..gplvm import GPLVM, Factorised, GPLVMState, log_likelihood
-from ..kernels import Kernel
+from ..kernels import Kernel, relative
 from ..linalg import centre
 from ..metrics import unit_range
 from . import fast
@@ -190,10 +190,10 @@ class TSNEPriorGPLVM(GPLVM):
         plain GP-LVM. The two terms balance near 1 / (N D).
     perplexity : as in `TSNE`
     kernel : Kernel or None
-        None: the paper's, scaled by the variance of the data (`paper_kernel`).
+        As in `GPLVM`; None: the paper's (`paper_kernel`), in units of the data's own variance.
     bandwidths : sequence of float or None
-        Kernel widths to choose from, by likelihood, as the paper does. None: a range that fits the start when the
-        kernel is None; else the kernel keeps its own.
+        Kernel widths to choose from, by likelihood, as the paper does, in the place of those that are not fixed. None:
+        a range that fits the start when the kernel is None; else the kernel keeps its own.
     learn_kernel : bool
         Climb in all parameters of the kernel too (then no bandwidth is chosen after the start).
     init : "tsne", "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
@@ -263,6 +263,10 @@ class TSNEPriorGPLVM(GPLVM):
         self.tol = tol
         self.random_state = random_state
 
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the data's own variance; its width is then chosen."""
+        return relative(paper_kernel())
+
     def energy(self, X) -> tuple[float, np.ndarray]:
         """The energy of positions X and its gradient: t-SNE's cost. A subclass may write another, (11.13)."""
         return fast.cost_and_gradient(X, self.affinities_)
@@ -272,7 +276,7 @@ class TSNEPriorGPLVM(GPLVM):
         Y, variance = self.prepare(Y)
         self.affinities_ = joint_affinities(unit_range(Y), self.perplexity_)
         X = self.start_ = self.start_positions(Y)
-        kernel = paper_kernel(variance) if self.kernel is None else self.kernel
+        kernel = self.start_kernel(variance=variance)
         bandwidths = bandwidth_range(X) if self.kernel is None and self.bandwidths is None else self.bandwidths
         options = self.optimiser, self.max_iter, self.jitter_, self.tol, self.learn_kernel
         self.bandwidth_, n_evaluations = None, 0

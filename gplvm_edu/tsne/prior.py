@@ -97,7 +97,7 @@ def paper_kernel(variance=1.0, bandwidth=1.0) -> Kernel:
 
 
 def with_bandwidth(kernel, bandwidth) -> Kernel:
-    """A copy of the kernel in which every inverse width is 1 / bandwidth^2, equation (11.17).
+    """A copy of the kernel in which every inverse width that is not fixed is 1 / bandwidth^2, equation (11.17).
 
     Examples
     --------
@@ -105,10 +105,11 @@ def with_bandwidth(kernel, bandwidth) -> Kernel:
     RBF(variance=1, inverse_width=0.01) + White(variance=0.1)
     """
     kernel = kernel.copy()
-    widths = [name for name in kernel.get_params() if name.split("__")[-1] == "inverse_width"]
+    names = set(kernel.get_params()) - set(kernel.fixed)
+    widths = [name for name in names if name.split("__")[-1] == "inverse_width"]
     if not widths:
         raise ValueError(
-            f"A bandwidth needs a kernel with an inverse width, and {kernel} has none. Use RBF() + "
+            f"A bandwidth needs a kernel with an inverse width that is not fixed, and {kernel} has none. Use RBF() + "
             'White(), or leave out bandwidths (chapter 11, "The width of the kernel").'
         )
     return kernel.set_params(**dict.fromkeys(widths, float(bandwidth) ** -2))
@@ -165,7 +166,7 @@ def prior_iterates(
     tolerance : float
         Of the gradient of the objective above.
     learn_kernel : bool
-        Move the kernel's parameters too; else they stay as they are.
+        Move the kernel's parameters too, but for those that are fixed; else all stay as they are.
 
     Notes
     -----
@@ -184,7 +185,7 @@ def prior_iterates(
     (N, q), D, unit = X.shape, Y.shape[1], own_scale(Y)
     kernel, Y, jitter = in_units(kernel, unit), Y / unit, jitter / unit**2
     w = likelihood_share(N, D, temperature)
-    fixed, log_jacobian = kernel.theta, Y.size * math.log(unit)
+    theta_before, log_jacobian = kernel.theta, Y.size * math.log(unit)
 
     def value_and_gradient(x):
         if learn_kernel:
@@ -199,6 +200,6 @@ def prior_iterates(
     start = np.concatenate([X.ravel(), kernel.theta]) if learn_kernel else X.ravel()
     scale = D + 1.0 / (N * temperature)  # from the objective above to L - E / tau
     for it in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
-        theta = theta_in_units(kernel, it.x[N * q :] if learn_kernel else fixed, 1.0 / unit)
+        theta = theta_in_units(kernel, it.x[N * q :] if learn_kernel else theta_before, 1.0 / unit)
         value = -scale * it.value - log_jacobian
         yield GPLVMState(it.x[: N * q].reshape(N, q), theta, value, it.n_evaluations, it.stopped)

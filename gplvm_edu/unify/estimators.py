@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from .. import checks
-from ..base import LatentModel
-from ..kernels import RBF, Kernel
+from ..base import KernelModel, LatentModel
+from ..kernels import RBF, Kernel, relative
 from ..linalg import centre, double_centre, nearest_semidefinite
 from .closed_form import centred, leading_eigenpairs, minimal_cross_entropy
 from .distances import centre_new, new_distances
@@ -80,7 +80,7 @@ def kernel_or_function(name, value):
     return checks.kernel(name, value, "RBF(), but any function k(Y, Z=None) will do")
 
 
-class KernelPCA(_SpectralMap):
+class KernelPCA(KernelModel, _SpectralMap):
     """Kernel PCA: principal components of features that are given by a kernel only.
 
     Parameters
@@ -88,7 +88,8 @@ class KernelPCA(_SpectralMap):
     n_components : int, default 2
         Latent dimensions q, below the number of points.
     kernel : kernel of `gplvm_edu.kernels`, or any callable k(Y, Z=None)
-        None: an RBF whose inverse width is 1 / (mean squared distance of the data).
+        None: an RBF of inverse width 1 in units of 1 / (mean squared distance of the data);
+        ``set_params(kernel__inverse_width=2)`` sets it in these units.
     metric : "kernel" or "precomputed"
         "precomputed": `fit` takes the kernel matrix (N, N), `transform` the kernel between new and old points (M, N).
     shrink : bool, default False
@@ -147,14 +148,14 @@ class KernelPCA(_SpectralMap):
         if self.metric == "precomputed":
             self.kernel_: Any = None
             return self._fit_proximity(checks.symmetric(Y, "The kernel matrix"), "The centred kernel matrix", advice)
-        self.kernel_ = self._default(Y) if self.kernel is None else copy.deepcopy(self.kernel)
+        ours = self.kernel is None or isinstance(self.kernel, Kernel)
+        self.kernel_ = self.start_kernel(inverse_width=_inverse_width(Y)) if ours else copy.deepcopy(self.kernel)
         self.data_ = Y
         return self._fit_proximity(self._kernel_matrix(Y), "The centred kernel matrix", advice)
 
-    @staticmethod
-    def _default(Y):
-        spread = 2.0 * np.sum(centre(Y)[0] ** 2) / (len(Y) - 1)  # the mean squared distance
-        return RBF(inverse_width=1.0 / spread if np.ptp(Y, axis=0).any() else 1.0)
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, its inverse width in units of 1 / (mean squared distance of the data)."""
+        return relative(RBF())
 
     def _kernel_matrix(self, Y, Z=None):
         """The kernel of the rows of Y with those of Z, or with one another; what a user's function gives is checked."""
@@ -185,6 +186,12 @@ class KernelPCA(_SpectralMap):
         squares = np.sum(self.embedding_**2, axis=0)
         scaled = np.divide(X, squares, out=np.zeros_like(X), where=squares > 0)
         return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T  # (3.22)
+
+
+def _inverse_width(Y):
+    """1 / (mean squared distance of the rows)."""
+    spread = 2.0 * np.sum(centre(Y)[0] ** 2) / (len(Y) - 1)
+    return 1.0 / spread if np.ptp(Y, axis=0).any() else 1.0
 
 
 class ClassicalMDS(_SpectralMap):

@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from .. import checks, starts
-from ..base import IterativeFit, MapModel, check_is_fitted
-from ..kernels import RBF, Kernel, Linear, White, in_units
+from ..base import IterativeFit, KernelModel, MapModel, check_is_fitted
+from ..kernels import RBF, Kernel, Linear, White, in_units, noise_is_fixed, relative, scaled_to_data
 from ..linalg import fill_with_means, own_scale
 from ..optimise import METHODS
 from .bound import JITTER
@@ -23,13 +23,15 @@ MODEST = 10  # latent dimensions that are always allowed: the default
 ACTIVE = 0.01  # a dimension counts when its weight is above this share of the largest
 LATENTS = ("gaussian", "point")
 DENSITIES = ("ratio", "frozen")
+DEFAULT = relative(RBF() + White(0.01))  # the kernel that None stands for, (12.28)
 
 
 def initial_kernel(kernel, variance, n_components) -> tuple[Kernel, float]:
     """The kernel that a fit starts with, a weight for each dimension, and the noise variance, (12.28).
 
-    None means an RBF of the data's variance with all length scales at 1, and a hundredth of noise. A single inverse
-    width, or a single variance of a Linear kernel, becomes one for each of the latent dimensions.
+    None means an RBF of the data's variance with all length scales at 1, and a hundredth of noise; a kernel that is
+    `kernels.relative` is scaled by the variance. A single inverse width, or a single variance of a Linear kernel,
+    becomes one for each of the latent dimensions.
 
     Examples
     --------
@@ -37,7 +39,7 @@ def initial_kernel(kernel, variance, n_components) -> tuple[Kernel, float]:
     (RBF(variance=2, inverse_width=[1, 1]), 0.02)
     """
     q = n_components
-    smooth, noise = split_noise(RBF(variance, 1.0) if kernel is None else kernel)
+    smooth, noise = split_noise(scaled_to_data(DEFAULT if kernel is None else kernel, variance))
     for part in getattr(smooth, "parts", [smooth]):
         if isinstance(part, RBF) and np.ndim(part.inverse_width) == 0:
             part.inverse_width = np.full(q, part.inverse_width)  # (12.28)
@@ -76,7 +78,7 @@ def _rescale(parameters, unit):
     )
 
 
-class BayesianGPLVM(IterativeFit, MapModel):
+class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     """Bayesian GP-LVM: both the map and the latent points are integrated out, the latter by a variational bound.
 
     The objective is the evidence lower bound (ELBO) of Titsias and Lawrence (2010).
@@ -88,8 +90,10 @@ class BayesianGPLVM(IterativeFit, MapModel):
     n_inducing : int, default 50
         Inducing points, at most N.
     kernel : Kernel or None
-        RBF or Linear, with Bias and White as you like; None: RBF scaled to the data. A single width or variance becomes
-        one for each latent dimension. White is the noise. The kernel passed in is not changed.
+        RBF or Linear, with Bias and White as you like, in the units of the data. A single width or variance becomes
+        one for each latent dimension. White is the noise. The kernel passed in is not changed, and what is ``fixed`` in
+        it stays. None: RBF + White in units of the data's own variance, scaled to the data by `fit`;
+        ``set_params(kernel__rbf__inverse_width=2)`` sets a parameter of it.
     init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
         Means of the latent points at the start.
     latent : "gaussian" or "point"
@@ -183,6 +187,10 @@ class BayesianGPLVM(IterativeFit, MapModel):
         """The kernel matrix of the inducing points; rows are met in blocks, and N adds no larger matrix."""
         return min(N, self.n_inducing)
 
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, in units of the data's own variance."""
+        return DEFAULT.copy()
+
     def iterates(self, Y) -> Iterator[VariationalState]:
         """Prepare the fit and yield its states, in the units of Y; `fit` exhausts this, a widget pauses it."""
         Y = self.check_data(Y)
@@ -193,7 +201,13 @@ class BayesianGPLVM(IterativeFit, MapModel):
         outputs, shift = group_outputs(centred / unit), float(np.sum(~np.isnan(Y)) * np.log(unit))
         bound = partial(bound_and_gradients, outputs, jitter=self.jitter)
         for state in variational_iterates(
-            bound, _rescale(start, 1.0 / unit), self.optimiser, self.max_iter, self.tol, NOISE_FLOOR
+            bound,
+            _rescale(start, 1.0 / unit),
+            self.optimiser,
+            self.max_iter,
+            self.tol,
+            NOISE_FLOOR,
+            noise_is_fixed(self.kernel),
         ):
             terms = state.terms._replace(fit=state.terms.fit - shift)
             yield state._replace(parameters=_rescale(state.parameters, unit), terms=terms)
@@ -225,7 +239,8 @@ class BayesianGPLVM(IterativeFit, MapModel):
         self.embedding_ = self.latent_mean_ = mu
         self.latent_variance_ = np.zeros_like(mu) if S is None else S
         self.inducing_inputs_, self.n_inducing_ = parameters.inducing_inputs, len(parameters.inducing_inputs)
-        self.kernel_, self.noise_variance_ = parameters.kernel + White(noise), noise
+        white = White(noise, fixed="variance" if noise_is_fixed(self.kernel) else ())
+        self.kernel_, self.noise_variance_ = parameters.kernel + white, noise
         self.map_ = make_map(self.rows_ - self.mean_, parameters, self.jitter, self.mean_)
         self.jitter_ = self.map_.jitter
         return self

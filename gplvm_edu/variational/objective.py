@@ -174,13 +174,14 @@ class Packing:
 
     Latent means are divided by a unit; variances of the latent points go through the logarithm, those of the kernel
     and of the noise through the softplus; an inverse width through the softplus of its length scale. Which is chosen
-    decides which maximum is found.
+    decides which maximum is found. A parameter of the kernel that is fixed, and the noise if it is, has no entry.
     """
 
-    def __init__(self, start, noise_floor):
+    def __init__(self, start, noise_floor, fixed_noise=False):
         self.start, self.noise_floor = start, noise_floor
         self.shapes = start.latent_mean.shape, start.inducing_inputs.shape
         self.is_width = np.array(["inverse_width" in name for name in start.kernel.parameter_names])
+        self.free = np.append(start.kernel.is_free, not fixed_noise)  # of the kernel's parameters and the noise
 
     def pack(self, parameters) -> np.ndarray:
         """The vector of some parameters."""
@@ -188,7 +189,8 @@ class Packing:
         scales = np.where(self.is_width, kernel.parameters**-0.5, kernel.parameters)
         positive = np.append(scales, max(noise - self.noise_floor, 1e-3 * self.noise_floor))
         logs = [] if S is None else np.log(S).ravel()
-        return np.concatenate([mu.ravel() / MEAN_UNIT, logs, Z.ravel(), softplus_inverse(positive)])  # (12.27)
+        free = softplus_inverse(positive[self.free])
+        return np.concatenate([mu.ravel() / MEAN_UNIT, logs, Z.ravel(), free])  # (12.27)
 
     def unpack(self, x) -> Parameters:
         """The parameters of a vector."""
@@ -197,10 +199,12 @@ class Packing:
         S = None
         if self.start.latent_variance is not None:
             S, x = np.maximum(np.exp(x[: N * q]), SMALLEST_VARIANCE).reshape(N, q), x[N * q :]
-        Z, positive = x[: M * q].reshape(M, q), np.clip(softplus(x[M * q :]), 1e-100, 1e100)
-        kernel = self.start.kernel.copy()
-        kernel.parameters = np.where(self.is_width, positive[:-1] ** -2.0, positive[:-1])  # (12.27)
-        return Parameters(mu, S, Z, kernel, float(positive[-1] + self.noise_floor))
+        Z, kernel, positive = x[: M * q].reshape(M, q), self.start.kernel.copy(), np.ones(len(self.free))
+        positive[self.free] = np.clip(softplus(x[M * q :]), 1e-100, 1e100)
+        moved = np.where(self.is_width, positive[:-1] ** -2.0, positive[:-1])  # (12.27)
+        kernel.parameters = np.where(self.free[:-1], moved, kernel.parameters)
+        noise = positive[-1] + self.noise_floor if self.free[-1] else self.start.noise_variance
+        return Parameters(mu, S, Z, kernel, float(noise))
 
     def pull_back(self, parameters, gradients) -> np.ndarray:
         """Gradients in the parameters as one in the vector."""
@@ -211,7 +215,7 @@ class Packing:
         d_positive = np.append(d_scales, gradients.noise_variance) * softplus_slope(positive)
         d_logs = [] if S is None else (S * gradients.latent_variance).ravel()
         d_mean = MEAN_UNIT * gradients.latent_mean.ravel()
-        return np.concatenate([d_mean, d_logs, gradients.inducing_inputs.ravel(), d_positive])
+        return np.concatenate([d_mean, d_logs, gradients.inducing_inputs.ravel(), d_positive[self.free]])
 
 
 class VariationalState(NamedTuple):
@@ -234,12 +238,12 @@ class VariationalState(NamedTuple):
 
 
 def variational_iterates(
-    bound, start, method="l-bfgs", max_iter=1000, tolerance=1e-3, noise_floor=1e-8
+    bound, start, method="l-bfgs", max_iter=1000, tolerance=1e-3, noise_floor=1e-8, fixed_noise=False
 ) -> Iterator[VariationalState]:
     """Generator of `VariationalState`: maximise a bound (ELBO) from the start, which is the first iterate.
 
     ``bound(parameters)`` gives its terms and gradients, as `bound_and_gradients` does for one set of outputs. The
-    kernel passed in is not changed. Chapter 12, equation (12.27).
+    kernel passed in is not changed; what is fixed in it, and the noise if it is, stays. Chapter 12, equation (12.27).
 
     Examples
     --------
@@ -251,7 +255,8 @@ def variational_iterates(
     >>> states[-1].value > states[0].value
     True
     """
-    packing, seen = Packing(start, noise_floor), {}  # seen: the terms at every point tried since the last iterate
+    packing = Packing(start, noise_floor, fixed_noise)
+    seen: dict = {}  # the terms at every point tried since the last iterate
 
     def value_and_gradient(x):
         parameters = packing.unpack(x)

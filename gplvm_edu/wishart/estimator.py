@@ -7,8 +7,8 @@ import numpy as np
 from scipy import linalg
 
 from .. import checks
-from ..base import IterativeFit, LatentModel, check_is_fitted
-from ..kernels import RBF, Kernel
+from ..base import IterativeFit, KernelModel, LatentModel, check_is_fitted
+from ..kernels import RBF, Kernel, relative
 from ..linalg import column_signs, squared_distances
 from ..unify import centred, new_distances
 from .em import STARTS, WishartState, em_iterates, start_positions
@@ -27,7 +27,7 @@ MAY_BE_PLAIN = (
 MATRICES = "its density is one of whole kernel matrices, and gives a single new row none"
 
 
-class ProbabilisticKernelPCA(IterativeFit, LatentModel):
+class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
     """Probabilistic kernel PCA: each feature of a kernel is a Gaussian over the points, and the points are found.
 
     Given distances instead of a kernel it is probabilistic principal coordinate analysis.
@@ -38,7 +38,8 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
     method : "ml" or "em"
         The closed form, or the EM algorithm, which climbs to the same place.
     kernel : kernel of chapter 2 or None
-        None: RBF with inverse width 1 / (mean squared distance between two rows). Used with metric="kernel" only.
+        None: RBF with inverse width 1, in units of 1 / (mean squared distance between two rows);
+        ``set_params(kernel__inverse_width=2)`` sets it in these units. Used with metric="kernel" only.
     metric : "kernel", "precomputed", "distance" or "squared_distance"
         What `fit` receives: rows of data (N, D), a kernel matrix (N, N), distances (N, N), which are squared here, or
         distances that are squared already. Plain distances given as squared ones would be fitted to another map, for
@@ -143,6 +144,10 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         else:
             yield from until_steady(em_iterates(S, *self._start(S, Y), self.max_iter), self.tol)
 
+    def default_kernel(self) -> Kernel:
+        """What `kernel=None` stands for, its inverse width in units of 1 / (mean squared distance between two rows)."""
+        return relative(RBF())
+
     def set_state(self, state) -> Self:
         """Make the estimator that of one state, its positions on principal axes."""
         X = state.X
@@ -196,7 +201,7 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         because = "centring takes one direction of the points, and the noise needs another"
         checks.components(self.n_components, N, D, max(N - 2, 0), because)
         if self.metric == "kernel":
-            self.kernel_ = RBF(1.0, _inverse_width(Y)) if self.kernel is None else self.kernel.copy()
+            self.kernel_ = self.start_kernel(inverse_width=_inverse_width(Y))
             K, rows = self.kernel_(Y), Y
         else:
             if self.metric == "precomputed":
