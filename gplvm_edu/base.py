@@ -26,6 +26,7 @@ from .marginal import (
     UnitGaussian,
     importance_sample,
     marginal_log_density,
+    mix,
     position_density,
 )
 
@@ -478,10 +479,16 @@ class MapModel(DensityModel):
         return best_place(self.map_, Y, self.near_places(Y, n_starts))[0]
 
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
-        """What rows with gaps say: q(x) as mean and variance (M, q), and mean and variance of f, (M, D)."""
-        Y = self.check_rows(Y)
-        X, _ = best_place(self.map_, Y, self.near_places(Y, n_starts))
-        return X, np.zeros_like(X), *self.map_.moments(X)
+        """What rows with gaps say: p(x | y) as mean and variance (M, q), and mean and variance of f, (M, D).
+
+        Averages over `latent_draws`: where a row may lie in two places, both count, equation (5.34).
+        """
+        draws = self.latent_draws(Y, n_starts)
+        D = self.n_features_in_
+        mean, variance = np.empty((2, len(draws.X), D))
+        for row, (X, shares) in enumerate(zip(draws.X, draws.shares(), strict=True)):
+            mean[row], variance[row] = mix(shares, *self.map_.moments(X))
+        return *draws.moments(), mean, variance
 
     def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
         """Expected value of EVERY entry of new rows, as `Reconstruction`: gaps (NaN) filled, the rest freed of noise.

@@ -158,6 +158,15 @@ class LatentDraws(NamedTuple):
     X: np.ndarray  # (M, S, q)
     log_weights: np.ndarray  # (M, S)
 
+    def shares(self) -> np.ndarray:
+        """The weights, (M, S), so that those of a row add up to 1."""
+        return np.exp(self.log_weights - logsumexp(self.log_weights, axis=1, keepdims=True))
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of p(x | y), both (M, q)."""
+        mean = np.einsum("ms,msq->mq", self.shares(), self.X)
+        return mean, np.einsum("ms,msq->mq", self.shares(), (self.X - mean[:, None]) ** 2)
+
 
 def importance_sample(map_, Y, places, density, n_samples=N_SAMPLES, random_state=None) -> LatentDraws:
     r"""Draws of the latent point of each row for an average over p(x), as `LatentDraws`.
@@ -224,6 +233,29 @@ def marginal_log_density(draws) -> tuple[np.ndarray, np.ndarray]:
     total = logsumexp(draws.log_weights, axis=1)
     shares = np.exp(draws.log_weights - total[:, None])
     return total - np.log(S), np.sqrt(np.maximum(np.sum(shares**2, axis=1) - 1.0 / S, 0.0))  # (5.33)
+
+
+def mix(shares, mean, variance) -> tuple[np.ndarray, np.ndarray]:
+    r"""Mean and variance of a mixture, entry by entry, by the law of total variance.
+
+    .. math:: \bar\mu = \sum_s \pi_s \mu_s, \qquad \bar v = \sum_s \pi_s \big( v_s + (\mu_s - \bar\mu)^2 \big)
+
+    Parameters
+    ----------
+    shares : ndarray (S,)
+    mean, variance : ndarray (S, D)
+
+    Notes
+    -----
+    Chapter 5, equation (5.34).
+
+    Examples
+    --------
+    >>> mix(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.ones((2, 1)))
+    (array([0.]), array([2.]))
+    """
+    together = shares @ mean
+    return together, shares @ (variance + (mean - together) ** 2)  # (5.34)
 
 
 def _blocks(map_, Y):

@@ -16,7 +16,15 @@ from .fetch import DataCorruptError, DataUnavailableError
 from .loaders import load_frey_faces, load_newsgroups, load_oil_flow, load_olivetti
 from .oil_flow import simulate_oil_flow
 from .pipe import oil_flow_paths
-from .toys import load_digits, load_iris, make_bent_line, make_curved_sheet, make_furrowed_sheet, make_swiss_roll
+from .toys import (
+    load_digits,
+    load_iris,
+    load_table,
+    make_bent_line,
+    make_curved_sheet,
+    make_furrowed_sheet,
+    make_swiss_roll,
+)
 
 __all__ = [
     "DataCorruptError",
@@ -33,6 +41,7 @@ __all__ = [
     "load_newsgroups",
     "load_oil_flow",
     "load_olivetti",
+    "load_table",
     "load_usps",
     "make_bent_line",
     "make_curved_sheet",

@@ -1,4 +1,4 @@
-"""Data that need no file: the Swiss roll, three toy data sets of the GTM papers, scikit-learn's digits and iris."""
+"""Data that need no file: the Swiss roll, three toy data sets of the GTM papers, tables of scikit-learn's."""
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
@@ -153,3 +153,33 @@ def load_iris() -> Dataset:
     bunch = sklearn_datasets.load_iris()
     names = tuple(str(name) for name in bunch.target_names)
     return Dataset(bunch.data, bunch.target, names, {"feature_names": tuple(bunch.feature_names)})
+
+
+TABLES = ("wine", "breast_cancer", "diabetes")
+
+
+def load_table(name, standardise=True) -> Dataset:
+    """A table of scikit-learn's as people bring their own: "wine", "breast_cancer" or "diabetes" (no download).
+
+    Parameters
+    ----------
+    name : str
+    standardise : bool
+        Each column to mean 0 and deviation 1, as a user would do with columns in different units.
+
+    Returns
+    -------
+    Dataset
+        extra: "feature_names". The target of diabetes is a number, and has no names.
+
+    Examples
+    --------
+    >>> load_table("wine").data.shape, load_table("breast_cancer").target_names
+    ((178, 13), ('malignant', 'benign'))
+    """
+    checks.choice("name", name, TABLES)
+    bunch = getattr(sklearn_datasets, f"load_{name}")()
+    Y = bunch.data - bunch.data.mean(axis=0)
+    names = tuple(str(one) for one in bunch.get("target_names", ()))
+    extra = {"feature_names": tuple(map(str, bunch.feature_names))}
+    return Dataset(Y / Y.std(axis=0) if standardise else bunch.data, bunch.target, names, extra)

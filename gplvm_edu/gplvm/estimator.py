@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import checks, starts
 from ..base import IterativeFit, KernelModel, MapModel
-from ..kernels import Kernel, common_start, warn_without_noise
+from ..kernels import Kernel, common_start, warn_without_noise, with_scales_fixed
 from ..linalg import centre, own_scale, unit_gaussian_log_density
 from ..optimise import METHODS
 from .fast import factorise
@@ -103,10 +103,13 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         return common_start()
 
     def start_kernel(self, **units) -> Kernel:
-        """The kernel that a fit starts with; one without noise is taken, with a warning."""
+        """The kernel that a fit starts with; one without noise is taken, with a warning.
+
+        With the prior its widths stay: a free width and a unit prior have no maximum together (chapter 5).
+        """
         kernel = super().start_kernel(**units)
         warn_without_noise(kernel, **units)
-        return kernel
+        return with_scales_fixed(kernel) if self.latent_prior == "gaussian" else kernel
 
     def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one; `fit` exhausts this, a widget pauses it."""

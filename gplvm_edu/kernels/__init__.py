@@ -15,6 +15,7 @@ from .common import (
     scaled_to_data,
     split_white,
     warn_without_noise,
+    with_scales_fixed,
 )
 from .elementary import Bias, Linear, White
 from .gp import gaussian_log_density, gp_gradients, gp_log_marginal_likelihood, gp_posterior, gp_prior_samples
@@ -53,4 +54,5 @@ __all__ = [
     "split_white",
     "through_distances",
     "warn_without_noise",
+    "with_scales_fixed",
 ]

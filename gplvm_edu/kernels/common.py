@@ -62,6 +62,23 @@ def leaves(kernel) -> list[Kernel]:
     return [leaf for part in kernel.parts for leaf in leaves(part)] if isinstance(kernel, Combination) else [kernel]
 
 
+def with_scales_fixed(kernel) -> Kernel:
+    """A copy whose inverse widths stay (and what else can undo a change of scale of the inputs), equation (5.6a).
+
+    Multiply all inputs by c and such a parameter by the right power of c, and no covariance changes. Beside a prior on
+    the inputs that leaves the scale to the prior alone, and there is no maximum.
+
+    Examples
+    --------
+    >>> with_scales_fixed(RBF() + White(0.1))
+    RBF(variance=1, inverse_width=1, fixed='inverse_width') + White(variance=0.1)
+    """
+    kernel = kernel.copy()
+    for leaf in leaves(kernel):
+        leaf.fix(*leaf.input_scales)
+    return kernel
+
+
 def warn_without_noise(kernel, variance) -> None:
     """A warning, if a kernel has no `White` part though it is to explain data of some variance."""
     if not any(isinstance(leaf, White) for leaf in leaves(kernel)):

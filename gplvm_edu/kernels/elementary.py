@@ -26,6 +26,7 @@ class Linear(Kernel):
     """
 
     variance = Positive(each=True)
+    input_scales = ("variance",)
 
     def __init__(self, variance=1.0, *, fixed=()):
         self.variance = variance

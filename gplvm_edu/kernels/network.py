@@ -32,6 +32,7 @@ class MLP(Kernel):
     variance = Positive()
     weight_variance = Positive()
     bias_variance = Positive()
+    input_scales = ("weight_variance",)
 
     def __init__(self, variance=1.0, weight_variance=10.0, bias_variance=10.0, *, fixed=()):
         self.variance = variance

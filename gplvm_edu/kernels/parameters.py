@@ -135,6 +135,7 @@ class Parameterised:
     has no entry in `theta`: every fit leaves it as it is.
     """
 
+    input_scales: tuple[str, ...] = ()  # parameters that can undo a change of scale of the inputs
     _names: tuple[str, ...] = ()  # of the parameters
     _each: tuple[str, ...] = ()  # of those that may have an entry for each latent dimension
     _held: tuple[str, ...] = ()  # of those that are fixed

@@ -39,6 +39,7 @@ class Stationary(Kernel):
 
     variance = Positive()
     inverse_width = Positive(each=True)
+    input_scales = ("inverse_width",)
 
     def __init__(self, variance=1.0, inverse_width=UNIT, *, length_scale=None, fixed=()):
         self.variance = variance
@@ -192,6 +193,7 @@ class Periodic(Kernel):
     variance = Positive()
     inverse_width = Positive()
     period = Positive()
+    input_scales = ("period",)
 
     def __init__(self, variance=1.0, inverse_width=1.0, period=1.0, *, fixed=()):
         self.variance = variance
