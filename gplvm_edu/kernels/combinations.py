@@ -36,6 +36,9 @@ class Combination(Kernel):
         new.relative = self.relative
         return new
 
+    def __getstate__(self):
+        return {"parts": self.parts, "relative": self.relative}  # without what is remembered, which changes a hash
+
     @cached_property
     def part_names(self) -> list[str]:
         """rbf, white, ...; a kind that occurs twice is numbered: rbf, rbf2."""
