@@ -162,7 +162,7 @@ class GaussianProcessGTM(SheetModel):
         Prior variance of the sheet, in units of the mean variance of a column of the data, from 1e-6 to 1e6.
     kernel : Kernel or None
         Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data.
-    max_iter, tol, random_state : as in `GTM`
+    max_iter, tol, random_state, verbose : as in `GTM`
 
     Attributes
     ----------
@@ -202,6 +202,7 @@ class GaussianProcessGTM(SheetModel):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.grid = grid
         self.length_scale = length_scale
@@ -210,6 +211,7 @@ class GaussianProcessGTM(SheetModel):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def check_room(self, N, D) -> None:
         """As in every model on a grid, and the prior covariance of the sheet."""
