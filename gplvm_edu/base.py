@@ -7,7 +7,10 @@ the questions that any fitted map can be asked.
 import copy
 import functools
 import inspect
+import sys
 from collections.abc import Iterator
+from contextlib import closing
+from numbers import Integral
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -29,6 +32,7 @@ from .marginal import (
     mix,
     position_density,
 )
+from .progress import Watch
 
 PAIRWISE = ("precomputed", "similarity", "distance", "squared_distance")  # metrics: Y is a square matrix
 CONVERGED = ("gradient", "gain", "stalled", "schedule", "closed form")  # reasons to stop that need no warning
@@ -38,6 +42,10 @@ FALL = 1e-8  # of the value, or of a nat for each entry of the data: a fall by l
 
 class ObjectiveFellWarning(UserWarning):
     """An objective that can only rise has fallen by more than rounding: something is wrong, and the fit with it."""
+
+
+class AtRestWarning(UserWarning):
+    """A fit made no step because its start is as good as its tolerance asks: the start is the answer."""
 
 
 class SaysWhyNot:
@@ -298,41 +306,66 @@ class IterativeFit(WholeFit, SuitedThreads):
 
     may_fall : the mathematical reason why the value may fall from one state to the next; empty where it can't, and then
         a fall by more than rounding is reported (`ObjectiveFellWarning`)
+    if_slow : what to do instead of waiting, for a fit that will take minutes (`LongFitWarning`)
+    at_rest : what to do where the start is at rest already (`AtRestWarning`)
+    climbs : how often `max_iter` steps may be made
+    verbose : True shows a bar with steps, objective and the time that is left at most
 
     Fitted: `history_` (the values, the start included), `n_iter_` (the steps made: 0 where the start was kept, 1 for a
     closed form), `converged_`.
+
+    A loop of your own may be left at any state, and the estimator is that of the last state that it got, with the
+    history so far: ``for state in model.iterates(Y): ...`` ends like `fit`, or where you `break`. A generator that you
+    hold in a variable ends with its `close()`; once the model is fitted anew, it changes nothing any more.
     """
 
     may_fall = ""
+    if_slow = "Lower max_iter, or fit fewer rows."
+    at_rest = "Lower tol, or start elsewhere (init)."
+    climbs = 1
+    verbose = False
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        if "iterates" in vars(cls):
+            cls.iterates = _kept(vars(cls)["iterates"])
 
     def fit(self, Y, y=None) -> Self:
         """Exhaust `iterates`. Interrupted, the estimator keeps the last state; refused, it stays as it was."""
-        state, history = None, list[float]()
-        try:
-            for new in self.iterates(Y):
-                checks.finite_value(type(self).__name__, len(history), new.value)
-                state = new
-                history.append(new.value)
-        except Exception as error:
-            if not isinstance(error, checks.NotFiniteError):
-                state = None  # the data were refused on the way: nothing is kept
-            raise
-        finally:
-            if state is not None:
-                self.keep(state, history)
-        self.check_rise(history)
+        most = self.climbs * self.max_iter if isinstance(self.max_iter, Integral) else None
+        shown = isinstance(self.verbose, (bool, np.bool_)) and bool(
+            self.verbose
+        )  # anything else is refused in a moment
+        state = None
+        with Watch(type(self).__name__, most, self.if_slow, shown) as watch, closing(self.iterates(Y)) as states:
+            for n_steps, state in enumerate(states):
+                if watch.awake:
+                    done = getattr(state, "step", getattr(state, "sweeps", n_steps))
+                    watch.step(done, state.value, state.stopped)
+        self.check_rise(self.history_)
+        self.check_end(state)
+        return self
+
+    def check_end(self, state) -> None:
+        """Warn of a fit that ran out of steps, or needed none, and say what to do."""
+        name, tol = type(self).__name__, getattr(self, "tol", 0.0)
         if not self.converged_:
             last = (
-                f"the last of its {self.n_iter_} steps still gained {history[-1] - history[-2]:.3g}"
-                if len(history) > 1
+                f"the last of its {self.n_iter_} steps still gained {self.history_[-1] - self.history_[-2]:.3g}"
+                if len(self.history_) > 1
                 else "it made no step, and is where it started"
             )
             checks.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it had converged: {last}. "
+                f"{name} stopped at max_iter={self.max_iter} before it had converged: {last}. "
                 "Raise max_iter, or tol if this is near enough.",
                 ConvergenceWarning,
             )
-        return self
+        elif self.n_iter_ == 0 < self.max_iter and state.stopped == "gradient":
+            checks.warn(
+                f"{name} made no step: at its start no entry of the gradient exceeds tol={tol:g}, so the start is its "
+                f"answer. {self.at_rest}",
+                AtRestWarning,
+            )
 
     def check_rise(self, history) -> None:
         """Warn of an objective that fell although it can't."""
@@ -356,6 +389,41 @@ class IterativeFit(WholeFit, SuitedThreads):
         self.n_iter_ = 1 if state.stopped == "closed form" else steps
         self.converged_ = state.stopped in CONVERGED
         return self
+
+    def _follow(self, states) -> Iterator:
+        """Pass states on; whenever that ends, keep the last one, unless the data were refused on the way.
+
+        An estimator follows one run at a time: a run that was left waiting while another one began keeps nothing.
+        """
+        run = self._run = object()
+        history, last = list[float](), None  # a state, and how many values are its history
+        try:
+            for state in states:
+                checks.finite_value(type(self).__name__, len(history), state.value)
+                history.append(state.value)
+                last = state, len(history)
+                yield state
+        except Exception as error:
+            if not isinstance(error, checks.NotFiniteError):
+                last = None
+            raise
+        finally:
+            states.close()
+            if vars(self).get("_run") is run and not sys.is_finalizing():
+                del self._run
+                if last is not None:
+                    self.keep(last[0], history[: last[1]])
+
+
+def _kept(iterates):
+    """`iterates` of the class that a model is of, whose last state is kept; called by a subclass, it is as written."""
+
+    @functools.wraps(iterates)
+    def kept(self, *data, **named):
+        states = iterates(self, *data, **named)
+        return self._follow(states) if type(self).iterates is kept else states
+
+    return kept
 
 
 def until_settled(states, gain, judged=lambda state: True) -> Iterator:

@@ -15,6 +15,7 @@ FLOOR = (
     "timing",
     "linalg",
     "checks",
+    "progress",
     "kernels",
     "optimise",
     "maps",

@@ -40,6 +40,7 @@ from gplvm_edu.variational import (
     variational_iterates,
 )
 from gplvm_edu.variational.fast import rbf_expectations
+from gplvm_edu.variational.kernel_parts import ard_weights
 
 quick = settings()  # those of the profile, tests/conftest.py
 KERNELS = [
@@ -539,6 +540,93 @@ def test_the_fit_does_not_depend_on_the_unit(factor):
     assert_allclose(other.bound_, one.bound_ - Y.size * np.log(factor), rtol=1e-5)
     assert_allclose(other.latent_mean_, one.latent_mean_, atol=1e-3)
     assert_allclose(other.noise_variance_, factor**2 * one.noise_variance_, rtol=1e-2)
+
+
+# --- the order of the latent dimensions ------------------------------------------------------------------------
+SHAPES = {
+    "RBF": lambda w: (RBF(1.3, w), "gaussian"),
+    "Linear + Bias": lambda w: (Linear(w) + Bias(0.4), "gaussian"),
+    "points": lambda w: (RBF(1.3, w), "point"),
+    "points, a product": lambda w: (RBF(1.3, w) * Matern32(1.0, w[::-1]), "point"),
+}
+
+
+def columns_in_order(model, order):
+    """Everything with a column for each latent dimension, as Parameters in another order, written out by hand."""
+    now = model.map_
+    variance = None if now.latent_variance is None else now.latent_variance[:, order]
+    kernel = now.kernel.copy()
+    for part in getattr(kernel, "parts", [kernel]):
+        for name in ("inverse_width", "variance"):
+            if np.ndim(getattr(part, name, 0.0)) == 1:
+                setattr(part, name, getattr(part, name)[order])
+    return Parameters(now.latent_mean[:, order], variance, now.centres[:, order], kernel, now.noise_variance)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("shape", SHAPES)
+@given(seed=st.integers(0, 10**6), with_gaps=st.booleans())
+@settings(max_examples=5, deadline=None)
+def test_latent_dimensions_in_another_order_are_the_same_model(shape, seed, with_gaps):
+    """Bound, predictions and densities of permuted parameters; no function but the map's own knows of an order."""
+    rng, q = np.random.default_rng(seed), 3
+    Y = rng.standard_normal((14, 4)) + np.arange(4)
+    if with_gaps:
+        Y[rng.integers(14, size=3), rng.integers(4, size=3)] = np.nan
+    kernel, latent = SHAPES[shape](rng.permutation([0.2, 1.0, 3.0]))
+    model = BayesianGPLVM(q, 5, kernel=kernel, latent=latent, max_iter=3, random_state=0).fit(Y)
+    order = rng.permutation(q)
+    other = make_map(model.rows_ - model.mean_, columns_in_order(model, order), model.jitter, model.mean_)
+    outputs = fast.group_outputs(model.rows_ - model.mean_)
+    bounds = [
+        fast.evaluate_bound(outputs, columns_in_order(model, columns), model.jitter).terms.elbo
+        for columns in (np.arange(q), order)
+    ]
+    assert_allclose(bounds[1], bounds[0], rtol=1e-9)
+    X, new = model.embedding_ + 0.1, np.nan_to_num(Y[:4])
+    for one, two in zip(model.map_.moments(X), other.moments(X[:, order]), strict=True):
+        assert_allclose(two, one, rtol=1e-6, atol=1e-8)
+    assert_allclose(other.jacobian(X[:, order]), model.jacobian(X)[:, :, order], rtol=1e-6, atol=1e-8)
+    sorted_again = pickle.loads(pickle.dumps(model)).set_parameters(columns_in_order(model, order))
+    assert_allclose(sorted_again.relevance_, model.relevance_)
+    assert_allclose(sorted_again.latent_mean_, model.latent_mean_)
+    assert_allclose(sorted_again.inducing_inputs_, model.inducing_inputs_)
+    assert_allclose(sorted_again.kernel_.theta, model.kernel_.theta)
+    assert_allclose(sorted_again.score_samples(new), model.score_samples(new), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_first_columns_of_a_fitted_model_are_those_that_count(shape):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1, 1, (60, 1))
+    Y = np.hstack([np.cos(2 * t), np.sin(2 * t), t]) + 0.03 * rng.standard_normal((60, 3))
+    kernel, latent = SHAPES[shape](np.array([0.01, 0.1, 1.0]))
+    start = initial_positions(centre(Y)[0], 3, "pca", None)[:, ::-1]  # in the wrong order
+    model = BayesianGPLVM(3, 10, kernel=kernel, latent=latent, init=start, max_iter=30, random_state=0)
+    *_, last = model.iterates(Y)
+    weights = ard_weights(last.parameters.kernel, 3)
+    order = np.argsort(-weights)
+    assert order[0] != 0 and np.all(np.diff(model.relevance_) <= 0)
+    assert_allclose(model.relevance_, weights[order], rtol=1e-12)
+    assert_allclose(model.embedding_, last.X[:, order], rtol=1e-12)
+    assert_allclose(model.inducing_inputs_, last.parameters.inducing_inputs[:, order], rtol=1e-12)
+    if latent == "gaussian":
+        assert_allclose(model.latent_variance_, last.parameters.latent_variance[:, order], rtol=1e-12)
+    assert model.active_dims_.tolist() == list(range(len(model.active_dims_)))
+    assert len(model.active_dims_) == np.sum(weights > 0.01 * weights.max())
+    assert_allclose(model.bound_, model.history_[-1], rtol=1e-12)
+
+
+def test_weights_that_are_equal_stay_in_the_order_of_the_start_and_states_always_do():
+    oil = simulate_oil_flow(40, random_state=0)
+    start = np.random.default_rng(0).standard_normal((40, 4))
+    model = BayesianGPLVM(4, 10, init=start, max_iter=0).fit(oil.data)
+    assert_allclose(model.embedding_, start, rtol=1e-12)
+    first, *_ = BayesianGPLVM(4, 10, init=start, kernel=RBF(1.0, [1.0, 2.0, 3.0, 4.0]), max_iter=3).iterates(oil.data)
+    assert_allclose(first.X, start, rtol=1e-12)
+    unequal = BayesianGPLVM(4, 10, init=start, kernel=RBF(1.0, [1.0, 2.0, 3.0, 4.0]), max_iter=0).fit(oil.data)
+    assert_allclose(unequal.embedding_, start[:, ::-1], rtol=1e-12)
 
 
 @pytest.mark.long

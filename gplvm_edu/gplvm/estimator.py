@@ -35,6 +35,8 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
     tol : float
         Stop when no entry of the gradient exceeds it.
     random_state : None, int, RandomState or Generator
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -73,6 +75,7 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -82,7 +85,12 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
+    if_slow = (
+        "SparseGPLVM (chapter 7) and BayesianGPLVM (chapter 12) take as many rows in a small part of that time; or "
+        "lower max_iter."
+    )
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "kernel": checks.rule(checks.kernel),
@@ -91,6 +99,7 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         "optimiser": checks.rule(checks.choice, METHODS),
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
+        "verbose": checks.rule(checks.flag),
     }
     failing_checks = {
         name: "a training row's position maximises the likelihood of all rows together, a new row's its "

@@ -49,6 +49,8 @@ class GTM(SheetModel):
         Stop when a pass gains less than this, in nats a data point.
     random_state : None, int, RandomState or Generator
         For the order of the batches and for `sample`.
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class GTM(SheetModel):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.grid = grid
         self.basis = basis
@@ -102,6 +105,7 @@ class GTM(SheetModel):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def check_room(self, N, D) -> None:
         """As in every model on a grid, and products, values and derivatives of the basis functions."""

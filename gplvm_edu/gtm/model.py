@@ -96,11 +96,17 @@ def find_centre(Y, measured=True) -> Centre:
     return Centre(np.where(measured, first, 0.0), np.where(measured, fill_with_means(Y - first)[1], 0.0))
 
 
-LOOP_RULES = {"max_iter": checks.rule(checks.whole_number, at_least=0), "tol": checks.rule(checks.number, at_least=0)}
+LOOP_RULES = {
+    "max_iter": checks.rule(checks.whole_number, at_least=0),
+    "tol": checks.rule(checks.number, at_least=0),
+    "verbose": checks.rule(checks.flag),
+}
 
 
 class GridModel(IterativeFit, LatentModel):
     """What the GTM and the SOM share: nodes, centred data and the scale of the data."""
+
+    if_slow = "Use a coarser grid, or lower max_iter."
 
     def __getattr__(self, name):
         """Called for what is not there: a fitted value before `fit` is missed by whichever method needs it."""

@@ -159,6 +159,8 @@ class BatchSOM(GridModel):
         runs from -1 to 1. `end_width` None: the distance of neighbouring nodes.
     max_iter : int
         Passes over the data, at most 1000000: the schedule is its only end.
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -183,6 +185,7 @@ class BatchSOM(GridModel):
         "start_width": checks.rule(checks.number, at_least=1e-6, at_most=1e3),
         "end_width": checks.rule(checks.number, at_least=1e-6, at_most=1e3, optional=True),
         "max_iter": checks.rule(checks.whole_number, at_least=0, at_most=10**6),
+        "verbose": checks.rule(checks.flag),
     }
     why_not = dict.fromkeys(("log_precision", "sample", "score_samples", "score"), NO_DENSITY) | {
         "place": ONLY_PROTOTYPES,
@@ -197,11 +200,13 @@ class BatchSOM(GridModel):
         start_width: float = 1.0,
         end_width: float | None = None,
         max_iter: int = 50,
+        verbose: bool = False,
     ):
         self.grid = grid
         self.start_width = start_width
         self.end_width = end_width
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def check_room(self, N, D) -> None:
         """As in every model on a grid, and what each node hears of each other."""

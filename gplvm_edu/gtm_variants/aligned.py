@@ -194,7 +194,7 @@ class ManifoldAlignedGTM(GTM):
 
     Parameters
     ----------
-    grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+    grid, basis, width, alpha, terms, max_iter, tol, random_state, verbose : as in `GTM`
     spread : float
         Standard deviation along the sheet, in steps of the grid, from 0.001 to 1000.
     noise_update : "exact" or "paper"
@@ -236,8 +236,9 @@ class ManifoldAlignedGTM(GTM):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        super().__init__(grid, basis, width, alpha, None, terms, max_iter, tol, random_state, verbose)
         self.spread = spread
         self.noise_update = noise_update
 

@@ -170,7 +170,7 @@ class BayesianGTM(GTM):
 
     Parameters
     ----------
-    grid, basis, width, terms, max_iter, tol, random_state : as in `GTM`
+    grid, basis, width, terms, max_iter, tol, random_state, verbose : as in `GTM`
     alpha : float
         Where the regulariser starts, for data of unit variance, from 1e-8 to 1e8; it stays in this range.
 
@@ -206,8 +206,9 @@ class BayesianGTM(GTM):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        super().__init__(grid, basis, width, alpha, None, terms, max_iter, tol, random_state, verbose)
 
     def steps(self, Yc, floor) -> Iterator:
         """States of the fit."""

@@ -184,7 +184,7 @@ class DiscreteGTM(GTM):
     blocks : "auto", a kind, or a list of (kind, columns)
         Kinds are "gaussian", "bernoulli" and "multinomial" (one-hot columns of ONE category). "auto" takes columns of
         zeros and ones for Bernoulli and all others for Gaussian.
-    grid, basis, width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+    grid, basis, width, alpha, terms, max_iter, tol, random_state, verbose : as in `GTM`
         alpha is not scaled for discrete columns: log odds have no units.
     n_steps : int
         Bound steps in each M-step, from 1 to 1000.
@@ -224,8 +224,9 @@ class DiscreteGTM(GTM):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        super().__init__(grid, basis, width, alpha, None, terms, max_iter, tol, random_state, verbose)
         self.blocks = blocks
         self.n_steps = n_steps
 

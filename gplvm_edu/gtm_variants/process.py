@@ -164,7 +164,7 @@ class GaussianProcessGTM(KernelModel, SheetModel):
     kernel : Kernel or None
         Any covariance of chapter 2 in place of the RBF of the two numbers above, in the units of the data. None: that
         RBF, its variance in units of the data's own; ``set_params(kernel__inverse_width=4)`` sets a parameter of it.
-    max_iter, tol, random_state : as in `GTM`
+    max_iter, tol, random_state, verbose : as in `GTM`
 
     Attributes
     ----------
@@ -204,6 +204,7 @@ class GaussianProcessGTM(KernelModel, SheetModel):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.grid = grid
         self.length_scale = length_scale
@@ -212,6 +213,7 @@ class GaussianProcessGTM(KernelModel, SheetModel):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def check_room(self, N, D) -> None:
         """As in every model on a grid, and the prior covariance of the sheet."""

@@ -157,7 +157,7 @@ class SemiLinearGTM(GTM):
     curved : sequence of int or None
         Which principal axes (0 the longest) the curved dimensions start along. None: every choice is tried for a few
         steps and the best is continued; from one start it often ends in a poor local optimum.
-    width, alpha, terms, max_iter, tol, random_state : as in `GTM`
+    width, alpha, terms, max_iter, tol, random_state, verbose : as in `GTM`
 
     Attributes
     ----------
@@ -194,8 +194,9 @@ class SemiLinearGTM(GTM):
         max_iter: int = 300,
         tol: float = 1e-6,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(grid, basis, width, alpha, terms=terms, max_iter=max_iter, tol=tol, random_state=random_state)
+        super().__init__(grid, basis, width, alpha, None, terms, max_iter, tol, random_state, verbose)
         self.n_linear = n_linear
         self.curved = curved
 

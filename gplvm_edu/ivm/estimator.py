@@ -56,7 +56,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     relocate : bool, default True
         The search of an inactive row begins at its own position or at the best of the active rows', whichever is
         likelier: a row caught at the wrong maximum can leave it. False is the algorithm as printed.
-    init, latent_prior, optimiser, random_state : as in `GPLVM`
+    init, latent_prior, optimiser, random_state, verbose : as in `GPLVM`
         The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set.
 
     Attributes
@@ -84,6 +84,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     """
 
     allows_missing = True
+    if_slow = "Lower n_active, max_iter or n_inactive_steps."
     may_fall = "after each pass another active set stands for the rows, and another approximation is maximised (7.21)"
     rules = {
         "n_components": checks.rule(checks.whole_number),
@@ -98,6 +99,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         "init": checks.rule(checks.start, starts.names),
         "latent_prior": checks.rule(checks.choice, ("gaussian", None)),
         "optimiser": checks.rule(checks.choice, METHODS),
+        "verbose": checks.rule(checks.flag),
     }
     failing_checks = {
         name: "the position of an active row maximises the likelihood of all active rows together, a new "
@@ -120,6 +122,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         latent_prior: str | None = "gaussian",
         optimiser: str = "scg",
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.n_active = n_active
@@ -134,6 +137,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         self.latent_prior = latent_prior
         self.optimiser = optimiser
         self.random_state = random_state
+        self.verbose = verbose
 
     def matrix_size(self, N, D) -> int:
         """The kernel matrix of the active set."""

@@ -64,7 +64,7 @@ def halves(Y_train, Y_test, max_iter, gaussian=DIMENSIONS):
         return round(float(np.abs(model.reconstruct(partly, n_starts=2).mean - Y_test)[missing].mean()), 4)
 
     models = {q: fit(q, "gaussian") for q in gaussian}
-    relevance = np.sort(models[gaussian[-1]].relevance_)[::-1]
+    relevance = models[gaussian[-1]].relevance_
     unit = RBF(float(Y_train.var(axis=0).mean()), 1.0)
     mean = np.broadcast_to(Y_train.mean(axis=0), Y_test.shape)
     return {

@@ -28,11 +28,10 @@ def fit_within(model, Y, n_evaluations=EVALUATIONS):
 
 def describe(model, target):
     """What the chapter prints of one fit."""
-    order = np.argsort(-model.relevance_, kind="stable")
     return {
         "bound": round(model.bound_, 1),
         "kl": round(model.bound_terms_.kl, 1),
-        "errors_top_two": nearest_neighbour_errors(model.latent_mean_[:, order[:2]], target),
+        "errors_top_two": nearest_neighbour_errors(model.latent_mean_[:, :2], target),
         "errors_weighted": nearest_neighbour_errors(model.latent_mean_ * np.sqrt(model.relevance_), target),
         "n_active": len(model.active_dims_),
         "n_evaluations": model.n_evaluations_,
@@ -81,8 +80,7 @@ def hidden_entries(Y, dimensions=(1, 2, 4, 7, 10), share=0.1):
 
 def relative_relevance(model):
     """Relevances over the largest, in falling order; below a thousandth they count as a thousandth."""
-    relevance = np.sort(model.relevance_)[::-1]
-    return [round(max(float(weight / relevance[0]), 1e-3), 3) for weight in relevance]
+    return [round(max(float(weight / model.relevance_[0]), 1e-3), 3) for weight in model.relevance_]
 
 
 def results(progress=iter):

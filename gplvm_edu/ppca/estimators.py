@@ -35,6 +35,7 @@ class _LinearGaussianModel(IterativeFit, MapModel):
         "n_components": checks.rule(checks.whole_number),
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
+        "verbose": checks.rule(checks.flag),
     }
 
     def matrix_size(self, N, D) -> int:
@@ -110,6 +111,8 @@ class PPCA(_LinearGaussianModel):
         For the EM algorithm, which runs only when Y has missing values (NaN).
     random_state : None, int, RandomState or Generator
         For `sample`.
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -139,12 +142,14 @@ class PPCA(_LinearGaussianModel):
         max_iter: int = 1000,
         tol: float = 1e-7,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.noise_variance = noise_variance
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def iterates(self, Y) -> Iterator[LinearGaussianState]:
         """Generator of states: those of EM when Y has NaN, on principal axes; else one, the closed form."""
@@ -180,7 +185,7 @@ class FactorAnalysis(_LinearGaussianModel):
 
     Parameters
     ----------
-    n_components, random_state : as in `PPCA`
+    n_components, random_state, verbose : as in `PPCA`
     max_iter, tol : int, float
         EM stops when a step gains less than `tol` nats a data point.
 
@@ -200,12 +205,18 @@ class FactorAnalysis(_LinearGaussianModel):
     same_noise = False
 
     def __init__(
-        self, n_components: int = 2, max_iter: int = 5000, tol: float = 1e-7, random_state: checks.Seed = None
+        self,
+        n_components: int = 2,
+        max_iter: int = 5000,
+        tol: float = 1e-7,
+        random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def iterates(self, Y) -> Iterator[LinearGaussianState]:
         """Generator of EM's states, from PPCA's solution for standardised columns."""

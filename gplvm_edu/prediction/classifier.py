@@ -78,6 +78,8 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, Classi
     tol : float
         Of the gradient with which a new row's place is found; 1e-3 is enough for classes and three times as fast.
     random_state : None, int, RandomState or Generator
+    verbose : bool
+        Show a bar for each fit.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, Classi
         "priors": checks.rule(check_priors),
         "n_starts": checks.rule(checks.whole_number),
         "tol": checks.rule(checks.number, at_least=0),
+        "verbose": checks.rule(checks.flag),
     }
     why_not = dict.fromkeys(
         ("transform", "inverse_transform", "place", "reconstruct", "impute", "log_precision", "jacobian", "sample"),
@@ -127,6 +130,7 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, Classi
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -139,6 +143,7 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, Classi
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def default_kernel(self) -> Kernel:
         """What `kernel=None` stands for, in units of the variance of each class."""
@@ -162,6 +167,7 @@ class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, Classi
                 latent=self.latent,
                 max_iter=self.max_iter,
                 random_state=self.random_state,
+                verbose=self.verbose,
             ).fit(Y[label == c])
             for c in range(len(self.classes_))
         ]

@@ -165,6 +165,7 @@ class _StressMap(IterativeFit, _ProximityMap):
         "init": checks.rule(checks.start, ("classical", "random")),
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
+        "verbose": checks.rule(checks.flag),
     }
     why_not = _ProximityMap.why_not | {"transform": NO_MAP, "place": NO_MAP}
 
@@ -176,6 +177,7 @@ class _StressMap(IterativeFit, _ProximityMap):
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.metric = metric
@@ -183,6 +185,7 @@ class _StressMap(IterativeFit, _ProximityMap):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def iterates(self, Y) -> Iterator[StressState]:
         """Yield a `StressState` (X, stress, stopped) after each step, the start first."""
@@ -222,6 +225,8 @@ class MetricMDS(_StressMap):
         It has settled when a step lowers the squared stress by less than a share `tol`.
     random_state : None, int, RandomState or Generator
         For init="random".
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -255,7 +260,7 @@ class SammonMapping(_StressMap):
 
     Parameters
     ----------
-    n_components, metric, init, random_state : as in MetricMDS
+    n_components, metric, init, random_state, verbose : as in MetricMDS
     optimiser : "l-bfgs" or "scg"
     max_iter, tol : int, float
         It has settled when no element of the gradient is larger than `tol`, in units of the mean distance.
@@ -291,8 +296,9 @@ class SammonMapping(_StressMap):
         max_iter: int = 1000,
         tol: float = 1e-3,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(n_components, metric, init, max_iter, tol, random_state)
+        super().__init__(n_components, metric, init, max_iter, tol, random_state, verbose)
         self.optimiser = optimiser
 
     def lower_stress(self, distances, start) -> Iterator[StressState]:
@@ -305,7 +311,7 @@ class NonMetricMDS(_StressMap):
 
     Parameters
     ----------
-    n_components, metric, init, max_iter, tol, random_state : as in MetricMDS
+    n_components, metric, init, max_iter, tol, random_state, verbose : as in MetricMDS
         metric="distance": any dissimilarities, ranks for example.
     ties : "primary" or "secondary"
         Pairs of equal dissimilarity may differ in the map, or should not.
@@ -337,8 +343,9 @@ class NonMetricMDS(_StressMap):
         max_iter: int = 1000,
         tol: float = 1e-5,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
-        super().__init__(n_components, metric, init, max_iter, tol, random_state)
+        super().__init__(n_components, metric, init, max_iter, tol, random_state, verbose)
         self.ties = ties
 
     def lower_stress(self, distances, start) -> Iterator[StressState]:

@@ -11,10 +11,11 @@ from ..gplvm import GPLVM, Factorised, GPLVMState, log_likelihood
 from ..kernels import Kernel, relative
 from ..linalg import centre
 from ..metrics import unit_range
+from ..progress import preparing
 from . import fast
 from .affinities import joint_affinities
 from .descent import TSNEState, tsne_iterates
-from .prior import bandwidth_range, best_bandwidth, paper_kernel, prior_iterates, with_bandwidth
+from .prior import bandwidth_range, best_bandwidth, likelihood_share, paper_kernel, prior_iterates, with_bandwidth
 
 FEWEST = 4  # with three points every point is a neighbour of every other
 EXAGGERATED = 250  # steps at most
@@ -64,6 +65,8 @@ class TSNE(IterativeFit, LatentModel):
     init : "pca", "random" or ndarray (N, q)
         A name is scaled to a deviation of 1e-4; an array is taken as it is.
     random_state : None, int, RandomState or Generator
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class TSNE(IterativeFit, LatentModel):
     ((150, 2), 30.0, True, True)
     """
 
+    if_slow = "Every step looks at all pairs of rows: fit fewer of them, or lower max_iter."
     may_fall = "momentum carries a descent over hills, and the cost shown is that of affinities not exaggerated (11.11)"
     rules = {
         "n_components": checks.rule(checks.whole_number),
@@ -102,6 +106,7 @@ class TSNE(IterativeFit, LatentModel):
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
         "init": checks.rule(checks.start, starts.names),
+        "verbose": checks.rule(checks.flag),
     }
     why_not = (
         dict.fromkeys(("transform", "place", "reconstruct", "impute"), NO_PLACE)
@@ -119,6 +124,7 @@ class TSNE(IterativeFit, LatentModel):
         tol: float = 1e-3,
         init: str | np.ndarray = "pca",
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.perplexity = perplexity
@@ -128,6 +134,7 @@ class TSNE(IterativeFit, LatentModel):
         self.tol = tol
         self.init = init
         self.random_state = random_state
+        self.verbose = verbose
 
     def matrix_size(self, N, D) -> int:
         """Nothing is factorised, and products are made of blocks of rows."""
@@ -157,13 +164,15 @@ class TSNE(IterativeFit, LatentModel):
         checks.room(f"TSNE of {N} rows", N, N, advice="Fit some of the rows.")
 
 
-def check_temperature(name, value) -> float:
-    """A number above 0, infinity included: there the prior is switched off."""
+def check_temperature(name, value) -> float | None:
+    """A number above 0, infinity included: there the prior is switched off; None for 1 / (N D)."""
+    if value is None:
+        return None
     if not checks.is_number(value) or not 1.0 / checks.EXTREME <= value:
         raise ValueError(
             f"{name} must be above 0 (from {1 / checks.EXTREME:g} on), got {checks.shown(value)}. Towards 0 the model "
             "becomes t-SNE, at np.inf the plain GP-LVM; the terms balance near 1 / (N D), one over the number of "
-            'entries of Y (chapter 11, "How hot?").'
+            'entries of Y, which None means (chapter 11, "How hot?").'
         )
     return float(value)
 
@@ -184,10 +193,11 @@ class TSNEPriorGPLVM(GPLVM):
 
     Parameters
     ----------
-    n_components, optimiser, tol, random_state : as in `GPLVM`
-    temperature : float, default 1e-7
-        tau of the prior, the paper's gamma, above 0. The smaller, the nearer to t-SNE; infinity is the
-        plain GP-LVM. The two terms balance near 1 / (N D).
+    n_components, optimiser, tol, random_state, verbose : as in `GPLVM`
+    temperature : float or None
+        tau of the prior, the paper's gamma, above 0. The smaller, the nearer to t-SNE; infinity is the plain GP-LVM.
+        None: 1 / (N D), where both terms weigh the same, however large the data (11.16). The paper's is 1e-7, at which
+        a few hundred rows do not leave the map of t-SNE.
     perplexity : as in `TSNE`
     kernel : Kernel or None
         As in `GPLVM`; None: the paper's (`paper_kernel`), in units of the data's own variance.
@@ -206,6 +216,8 @@ class TSNEPriorGPLVM(GPLVM):
     kernel_ : Kernel
     log_likelihood_, energy_ : float
         The two terms: L, and the cost of t-SNE.
+    temperature_ : float
+        What was used.
     bandwidth_ : float or None
         What was chosen.
     start_ : ndarray (N, q)
@@ -228,19 +240,20 @@ class TSNEPriorGPLVM(GPLVM):
 
     may_fall = "each round of the bandwidth's choice climbs another objective (11.18)"
     rules = {
-        **{name: GPLVM.rules[name] for name in ("n_components", "kernel", "optimiser", "max_iter", "tol")},
+        **{name: GPLVM.rules[name] for name in ("n_components", "kernel", "optimiser", "max_iter", "tol", "verbose")},
         "temperature": checks.rule(check_temperature),
         "perplexity": TSNE.rules["perplexity"],
         "bandwidths": checks.rule(check_bandwidths),
         "learn_kernel": checks.rule(checks.flag),
         "init": checks.rule(checks.start, lambda: ("tsne", *starts.names())),
     }
+    if_slow = "Fit fewer rows, or lower max_iter, which holds for each of its climbs."
     latent_prior = None  # the Gaussian one of chapter 5 has no place beside the Boltzmann prior
 
     def __init__(
         self,
         n_components: int = 2,
-        temperature: float = 1e-7,
+        temperature: float | None = None,
         perplexity: float | None = None,
         kernel: Kernel | None = None,
         bandwidths=None,
@@ -250,6 +263,7 @@ class TSNEPriorGPLVM(GPLVM):
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.temperature = temperature
@@ -262,6 +276,7 @@ class TSNEPriorGPLVM(GPLVM):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def default_kernel(self) -> Kernel:
         """What `kernel=None` stands for, in units of the data's own variance; its width is then chosen."""
@@ -274,21 +289,25 @@ class TSNEPriorGPLVM(GPLVM):
     def iterates(self, Y) -> Iterator[GPLVMState]:
         """Prepare the fit and yield its states one by one: a bandwidth, a climb, the bandwidth again."""
         Y, variance = self.prepare(Y)
+        self.temperature_ = 1.0 / Y.size if self.temperature is None else float(self.temperature)
         self.affinities_ = joint_affinities(unit_range(Y), self.perplexity_)
-        X = self.start_ = self.start_positions(Y)
+        X, interrupt = self.start_positions(Y)
+        self.start_ = X
         kernel = self.start_kernel(variance=variance)
         bandwidths = bandwidth_range(X) if self.kernel is None and self.bandwidths is None else self.bandwidths
         options = self.optimiser, self.max_iter, self.jitter_, self.tol, self.learn_kernel
         self.bandwidth_, n_evaluations = None, 0
-        for _ in range(ROUNDS if bandwidths is not None and not self.learn_kernel else 1):
+        for _ in range(self.climbs):
             if bandwidths is not None:
                 chosen, _ = best_bandwidth(Y, X, kernel, bandwidths, self.jitter_)
                 if chosen == self.bandwidth_:
                     return
                 self.bandwidth_, kernel = chosen, with_bandwidth(kernel, chosen)
             self.kernel_start_ = kernel.copy()
-            for state in prior_iterates(Y, X, kernel, self.energy, self.temperature, *options):
+            for state in prior_iterates(Y, X, kernel, self.energy, self.temperature_, *options):
                 yield state._replace(n_evaluations=n_evaluations + state.n_evaluations)
+                if interrupt is not None:
+                    raise interrupt  # the start as far as it had come has been handed over, and is kept
             X, n_evaluations = state.X, n_evaluations + state.n_evaluations
 
     def set_state(self, state) -> Self:
@@ -312,15 +331,35 @@ class TSNEPriorGPLVM(GPLVM):
         X = np.linspace(self.embedding_.min(), self.embedding_.max(), n_points)[:, None]
         return self.inverse_transform(X), X
 
-    def start_positions(self, Y) -> np.ndarray:
-        """Where the climb begins: the map of t-SNE, or a start of the floor."""
-        if isinstance(self.init, str) and self.init == "tsne":
-            tsne = TSNE(
-                self.n_components, self.perplexity, max_iter=START_STEPS, tol=0.0, random_state=self.random_state
-            )
-            *_, last = tsne.iterates(Y)  # no `fit`, which would warn of a descent that is not over: this is a start
-            return last.X
-        return starts.initial_positions(Y, self.n_components, self.init, self.random_state)
+    def start_positions(self, Y) -> tuple[np.ndarray, KeyboardInterrupt | None]:
+        """Where the climb begins: the map of t-SNE, as far as it came before an interrupt, or a start of the floor."""
+        if not isinstance(self.init, str) or self.init != "tsne":
+            return starts.initial_positions(Y, self.n_components, self.init, self.random_state), None
+        tsne = TSNE(self.n_components, self.perplexity, max_iter=START_STEPS, tol=0.0, random_state=self.random_state)
+        state = None
+        try:
+            for state in tsne.iterates(Y):  # no `fit`, which would warn of a descent that is not over: this is a start
+                preparing("its start by t-SNE", state.step, START_STEPS)
+        except KeyboardInterrupt as interrupt:
+            if state is None:
+                raise
+            return state.X, interrupt
+        return state.X, None
+
+    @property
+    def climbs(self) -> int:
+        """How often `max_iter` steps may be made: once more after each new bandwidth."""
+        return ROUNDS if (self.kernel is None or self.bandwidths is not None) and not self.learn_kernel else 1
+
+    @property
+    def at_rest(self) -> str:
+        """Why the start is at rest: how little the likelihood weighs, and where it would weigh as much as the prior."""
+        share = likelihood_share(*self.rows_.shape, self.temperature_)
+        return (
+            f"At temperature={self.temperature_:.3g} the likelihood has a share of {share:.2g} in the objective, and a "
+            f"start at rest under the prior stays where it is; both weigh the same at {1 / self.rows_.size:.2g} "
+            '(temperature=None, chapter 11, "How hot?"). Raise the temperature, or lower tol.'
+        )
 
     def check_parameters(self, Y) -> None:
         """What depends on the data."""

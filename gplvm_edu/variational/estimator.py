@@ -14,7 +14,7 @@ from ..optimise import METHODS
 from .bound import JITTER
 from .fast import bound_and_gradients, group_outputs, predict_moments, ratio_of_bounds
 from .inducing_map import make_map
-from .kernel_parts import check_kernel, split_noise
+from .kernel_parts import ard_weights, check_kernel, reordered, split_noise
 from .latent_posterior import LatentPosterior, find_latent_posterior
 from .objective import Parameters, VariationalState, variational_iterates
 
@@ -78,6 +78,24 @@ def _rescale(parameters, unit):
     )
 
 
+def by_relevance(parameters) -> Parameters:
+    """The same model with its latent dimensions in the order of their ARD weights, the largest first, (12.29).
+
+    Equal weights stay in the order that they have. Nothing but names changes: no bound, no prediction, no density.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> by_relevance(Parameters(X, None, X[:1], RBF(1.0, [0.1, 5.0]), 0.01))[2:4]
+    (array([[2., 1.]]), RBF(variance=1, inverse_width=[5, 0.1]))
+    """
+    mu, S, Z, kernel, noise = parameters
+    order = np.argsort(-ard_weights(kernel, mu.shape[1]), kind="stable")  # (12.29)
+    if (order[:-1] < order[1:]).all():
+        return parameters
+    return Parameters(mu[:, order], None if S is None else S[:, order], Z[:, order], reordered(kernel, order), noise)
+
+
 class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     """Bayesian GP-LVM: both the map and the latent points are integrated out, the latter by a variational bound.
 
@@ -86,7 +104,8 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     Parameters
     ----------
     n_components : int, default 10
-        Latent dimensions offered; those that the data do not need are switched off.
+        Latent dimensions offered; those that the data do not need are switched off. In a fitted model they stand in the
+        order of their relevance: columns 0 and 1 are the two to draw, and ``len(active_dims_)`` is how many count.
     n_inducing : int, default 50
         Inducing points, at most N.
     kernel : Kernel or None
@@ -107,6 +126,8 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     jitter : float
         Share of the mean diagonal of K_MM that is added to it.
     random_state : None, int, RandomState or Generator
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -118,8 +139,11 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         With White, the noise.
     inducing_inputs_ : ndarray (M, q); n_inducing_ : int
     noise_variance_ : float
-    relevance_ : ndarray (q,); active_dims_ : ndarray
-        ARD weights, and the dimensions with more than a hundredth of the largest, the largest first.
+    relevance_ : ndarray (q,)
+        ARD weights, the largest first.
+    active_dims_ : ndarray
+        The dimensions with more than a hundredth of the largest weight: 0 to k - 1, where k is the number of dimensions
+        that the data ask for.
     mean_ : ndarray (D,)
     map_ : InducingMap
         The map to the data, with q(X) (chapter 13).
@@ -128,6 +152,12 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     n_iter_, n_evaluations_ : int; converged_ : bool
     jitter_ : float
         The share that was needed.
+
+    Notes
+    -----
+    States of `iterates` keep the dimensions in the order of the start, so that each can be followed; the estimator that
+    `fit` or `set_state` makes of one has them in the order of relevance. Equal weights stay in the order of the start:
+    with the default kernel and ``max_iter=0`` all of them do.
 
     Examples
     --------
@@ -139,6 +169,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     """
 
     allows_missing = True
+    if_slow = "Lower n_inducing or n_components, whose squares and products it costs, or max_iter."
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "n_inducing": checks.rule(checks.whole_number),
@@ -150,6 +181,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
         "jitter": checks.rule(checks.number, at_least=1e-15, at_most=1.0),
+        "verbose": checks.rule(checks.flag),
     }
     failing_checks = {
         name: "a training row's q(x) was found together with all others and the kernel, a new row's "
@@ -170,6 +202,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         tol: float = 1e-3,
         jitter: float = JITTER,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -182,6 +215,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         self.tol = tol
         self.jitter = jitter
         self.random_state = random_state
+        self.verbose = verbose
 
     def matrix_size(self, N, D) -> int:
         """The kernel matrix of the inducing points; rows are met in blocks, and N adds no larger matrix."""
@@ -234,7 +268,11 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         return self.set_parameters(state.parameters)
 
     def set_parameters(self, parameters) -> Self:
-        """Make the estimator that of some parameters, for the data that it was fitted to; phi(u) follows, (12.10)."""
+        """Make the estimator that of some parameters, for the data that it was fitted to; phi(u) follows, (12.10).
+
+        The latent dimensions are put into the order of their relevance (`by_relevance`).
+        """
+        parameters = by_relevance(parameters)
         mu, S, noise = parameters.latent_mean, parameters.latent_variance, parameters.noise_variance
         self.embedding_ = self.latent_mean_ = mu
         self.latent_variance_ = np.zeros_like(mu) if S is None else S
@@ -247,17 +285,13 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
 
     @property
     def relevance_(self) -> np.ndarray:
-        """ARD weights (q,): inverse widths of an RBF, variances of a Linear kernel, 1 where all are alike, (12.29)."""
-        shape = getattr(self.map_.kernel, "parts", [self.map_.kernel])[0]
-        weights = shape.variance if isinstance(shape, Linear) else getattr(shape, "inverse_width", 1.0)
-        return np.broadcast_to(weights, self.embedding_.shape[1]).copy()
+        """ARD weights (q,), the largest first: inverse widths, variances of a Linear kernel, or 1 each, (12.29)."""
+        return ard_weights(self.map_.kernel, self.embedding_.shape[1])
 
     @property
     def active_dims_(self) -> np.ndarray:
-        """Latent dimensions with more than a hundredth of the largest weight, the largest first."""
-        weights = self.relevance_
-        order = np.argsort(-weights, kind="stable")
-        return order[weights[order] > ACTIVE * weights.max()]
+        """Latent dimensions with more than a hundredth of the largest weight, the largest first: 0 to k - 1."""
+        return np.flatnonzero(self.relevance_ > ACTIVE * self.relevance_[0])
 
     def fitted_values(self) -> np.ndarray:
         """Expected data at the training points under q(X), (N, D), equation (13.4)."""

@@ -1,5 +1,7 @@
 """Which kernels have Psi statistics, and how White noise is split off."""
 
+import numpy as np
+
 from ..kernels import RBF, Bias, Kernel, Linear, Sum, split_white
 
 
@@ -38,3 +40,29 @@ def split_noise(kernel) -> tuple[Kernel, float]:
             'kernel to it (chapter 12, "Psi statistics").'
         )
     return (Sum(*parts) if isinstance(smooth, Sum) else smooth), noise
+
+
+def ard_weights(kernel, n_components) -> np.ndarray:
+    """The weight of each latent dimension, (q,): inverse widths, variances of a Linear kernel, or 1 each, (12.29).
+
+    Examples
+    --------
+    >>> ard_weights(RBF(2.0, [0.5, 3.0]) + Bias(), 2)
+    array([0.5, 3. ])
+    """
+    shape = getattr(kernel, "parts", [kernel])[0]
+    weights = shape.variance if isinstance(shape, Linear) else getattr(shape, "inverse_width", 1.0)
+    return np.broadcast_to(weights, n_components).astype(float)
+
+
+def reordered(kernel, order) -> Kernel:
+    """A copy of a kernel for latent points whose columns stand in another order.
+
+    Examples
+    --------
+    >>> reordered(RBF(2.0, [0.5, 3.0]) + Bias(), [1, 0])
+    RBF(variance=2, inverse_width=[3, 0.5]) + Bias(variance=1)
+    """
+    kernel, order = kernel.copy(), np.asarray(order)
+    weights = {name: value for name, value in kernel.get_params().items() if np.shape(value) == order.shape}
+    return kernel.set_params(**{name: np.asarray(value)[order] for name, value in weights.items()})

@@ -56,6 +56,8 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         how many steps to expect.
     random_state : None, int, RandomState or Generator
         For the random start and for `sample_kernels`.
+    verbose : bool
+        Show a bar with the steps made, the objective and the time left at most (by tqdm, on the error output).
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         "init_noise_variance": checks.rule(checks.positive, optional=True),
         "max_iter": checks.rule(checks.whole_number, at_least=0),
         "tol": checks.rule(checks.number, at_least=0),
+        "verbose": checks.rule(checks.flag),
     }
     why_not = {
         "inverse_transform": FEATURES,
@@ -113,6 +116,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         max_iter: int = 5000,
         tol: float = 1e-10,
         random_state: checks.Seed = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.method = method
@@ -124,6 +128,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def iterates(self, Y) -> Iterator[WishartState]:
         """Generator of states (positions, noise, log likelihood): those of EM, or one of the closed form."""

@@ -167,16 +167,15 @@ def place(image, share, erased, kernel, n_starts, n_inducing, noise, model):
     """q(x*) over the training images in the two dimensions that count most."""
     now = answer(image, share, erased, kernel, n_starts, n_inducing, noise, model)
     judge = judges(kernel, n_inducing, noise).models_[now.shown]
-    pair = [int(d) for d in (*judge.active_dims_, *np.setdiff1d(range(2), judge.active_dims_))[:2]]
-    known, mean = judge.latent_mean_[:, pair], now.filled.latent_mean[:, pair]
-    factor = np.sqrt(now.filled.latent_variance[:, pair])[:, :, None] * np.eye(2)
+    known, mean = judge.latent_mean_[:, :2], now.filled.latent_mean[:, :2]
+    factor = np.sqrt(now.filled.latent_variance[:, :2])[:, :, None] * np.eye(2)
     marks = [
         Points("known", *known.T, colour="quiet", size=4, label=f"training {DIGITS[now.shown]}s"),
         Points("tried", *known[now.tried].T, colour="ink", hollow=True, size=9, label="tried"),
         *(Ellipses(f"{k} dev.", *mean.T, k * factor, colour="accent", filled=True, opacity=0.3 / k) for k in (1, 2)),
         Points("mean", *mean.T, colour="accent", marker="plus", size=13, label="this image"),
     ]
-    across, up = (Axis(f"dimension {d + 1}", (-3.2, 3.2), ticks=(-3, 0, 3)) for d in pair)
+    across, up = (Axis(f"dimension {d + 1}", (-3.2, 3.2), ticks=(-3, 0, 3)) for d in (0, 1))
     return Panel(marks, title="where it lies: q(x*), 1 and 2 deviations", x=across, y=up)
 
 

@@ -124,11 +124,10 @@ def view(data, n_points, kernel, init, seed, latent, initial_variance, n_compone
     return model if state is None else copy.copy(model).set_state(state.state)
 
 
-def shown_pair(weights, horizontal, vertical):
-    """The two dimensions to show: those asked for (from 1), or the most relevant of the others."""
-    order = [int(d) for d in np.argsort(-weights, kind="stable")]
-    first = order[0] if horizontal == 0 else horizontal - 1
-    rest = [d for d in order if d != first] or [first]
+def shown_pair(n_components, horizontal, vertical):
+    """The two dimensions to show: those asked for (from 1), or the most relevant of the others, which come first."""
+    first = max(horizontal - 1, 0)
+    rest = [d for d in range(n_components) if d != first] or [first]
     return first, vertical - 1 if vertical - 1 in rest else rest[0]
 
 
@@ -138,7 +137,7 @@ def points(
     """Means and deviations of q(x) in two dimensions (a single one against the number of the point)."""
     model = view(data, n_points, kernel, init, seed, latent, initial_variance, n_components, n_inducing, state)
     _, target, names = load(data, n_points)
-    pair = shown_pair(model.relevance_, horizontal, vertical)
+    pair = shown_pair(n_components, horizontal, vertical)
     mean, deviation = model.latent_mean_[:, pair], np.sqrt(model.latent_variance_[:, pair])
     inducing, limit = model.inducing_inputs_[:, pair], picture_limit(model.latent_mean_)
     across, up = (Axis(f"dimension {d + 1}, weight {model.relevance_[d]:.3g}", (-limit, limit)) for d in pair)
@@ -157,7 +156,7 @@ def points(
 
 
 def weights(data, n_points, kernel, init, seed, latent, initial_variance, n_components, n_inducing, state):
-    """A bar for each latent dimension, relative to the largest; dimensions switched off are grey."""
+    """A bar for each latent dimension, the largest first and relative to it; dimensions switched off are grey."""
     model = view(data, n_points, kernel, init, seed, latent, initial_variance, n_components, n_inducing, state)
     place, share = np.arange(1, n_components + 1), model.relevance_ / model.relevance_.max()
     on = np.isin(place - 1, model.active_dims_)
@@ -311,10 +310,8 @@ class VariationalExplorer(Explorer):
 
     def shown_dimensions(self):
         """The two dimensions that are shown, from 1."""
-        weights = view(
-            **{name: value for name, value in self.settings.items() if name not in self.light}, state=self.state
-        )
-        return [d + 1 for d in shown_pair(weights.relevance_, self.settings["horizontal"], self.settings["vertical"])]
+        chosen = (self.settings[name] for name in ("n_components", "horizontal", "vertical"))
+        return [d + 1 for d in shown_pair(*chosen)]
 
     def point(self, panel, x, y):
         """The dimension of a bar comes to the horizontal axis, and what was there to the vertical one."""
