@@ -135,6 +135,7 @@ class BayesianGPLVM(IterativeFit, MapModel):
     """
 
     allows_missing = True
+    active_above = ACTIVE  # share of the largest weight
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "n_inducing": checks.rule(checks.whole_number),
