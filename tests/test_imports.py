@@ -22,6 +22,7 @@ FLOOR = (
     "base",
     "metrics",
     "datasets",
+    "plane",
     "plotting",
 )
 TOPICS = (

@@ -6,6 +6,8 @@ import warnings
 from functools import cache
 
 import matplotlib
+import nbclient
+import nbformat
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
@@ -19,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from gplvm_edu import GPLVM, GTM, PPCA, BayesianGPLVM, GenerativeClassifier, magnification_factors, plotting
 from gplvm_edu.base import IterativeFit
 from gplvm_edu.maps import grid_points
+from gplvm_edu.plane import held_at, plane_points
 from gplvm_edu.plotting import (
     MARKERS,
     PALETTE,
@@ -30,7 +33,6 @@ from gplvm_edu.plotting import (
     RelevanceDisplay,
     new_figure,
 )
-from gplvm_edu.plotting.plane import held_at, plane_points
 
 LATENT = [name for name in CLASSES if not issubclass(CLASSES[name], ClassifierMixin)]
 WORDS = np.array(["red", "rosé", "white"])
@@ -312,6 +314,23 @@ assert "image/png" in display._repr_mimebundle_()
 def test_a_picture_is_shown_once_with_pyplot_and_without():
     done = subprocess.run([sys.executable, "-c", SHOWN], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pyplot", ["", "import matplotlib.pyplot as plt\n"])
+def test_a_notebook_shows_a_picture_once(pyplot):
+    draw = "LatentDisplay(np.eye(4, 2)).plot()"
+    texts = [
+        f"{pyplot}import numpy as np\nfrom gplvm_edu.plotting import LatentDisplay",
+        draw,
+        f"kept = {draw}",
+        "kept",
+    ]
+    texts += ["fig, ax = plt.subplots()\nLatentDisplay(np.eye(4, 2)).plot(ax)"] * bool(pyplot)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in texts])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    pictures = [sum("image/png" in out.get("data", {}) for out in cell.outputs) for cell in notebook.cells]
+    assert pictures == ([0, 1, 1, 1, 1] if pyplot else [0, 1, 0, 1])
 
 
 def test_a_dark_session_stays_dark():

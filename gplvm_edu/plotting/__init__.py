@@ -7,11 +7,10 @@ Needs the ``plot`` extra (matplotlib). Models never import this; it imports no m
 """
 
 from .classmap import ClassMapDisplay
-from .display import Display
+from .display import Display, classes_of_both, index_into, labels_for
 from .fit import HistoryDisplay, RelevanceDisplay
 from .latent import LatentDisplay
 from .magnification import MagnificationDisplay
-from .plane import chosen_dims, final_step, held_at, plane_points
 from .style import (
     ACCENT,
     LONGEST_NAME,
@@ -48,17 +47,16 @@ __all__ = [
     "MagnificationDisplay",
     "RelevanceDisplay",
     "brief",
-    "chosen_dims",
     "class_look",
     "class_names",
     "classes_of",
+    "classes_of_both",
     "draw_graph",
-    "final_step",
-    "held_at",
     "in_style",
+    "index_into",
+    "labels_for",
     "new_figure",
     "plain_text",
-    "plane_points",
     "readable",
     "scatter_classes",
     "use_style",

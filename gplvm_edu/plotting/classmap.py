@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from .. import checks
+from ..plane import chosen_dims, final_step
 from .display import (
     Display,
     classes_of_both,
@@ -16,7 +17,6 @@ from .display import (
     remark_below,
     scatter_by_class,
 )
-from .plane import chosen_dims, final_step
 from .style import class_look
 
 STRONGEST = 0.6  # of a class's colour where it has a node for itself: markers stand out

@@ -41,10 +41,11 @@ class Display:
 
     def plot(self, ax=None) -> Self:
         """Draw into `ax`, or into a figure of its own; returns the Display."""
+        self.own_figure_ = ax is None
+        figure = own_figure(self.size) if ax is None else ax.get_figure()
         with matplotlib.rc_context(LOOK):
-            self.own_figure_ = ax is None
-            self.ax_ = own_axes(self.size) if ax is None else ax
-            self.figure_ = self.ax_.get_figure()
+            self.ax_ = figure.add_subplot() if ax is None else ax
+            self.figure_ = figure
             self.draw(self.ax_)
         return self
 
@@ -68,11 +69,13 @@ class Display:
         return bundle
 
 
-def own_axes(size):
-    """Axes in a new figure: pyplot's own where pyplot is in use, else one that nobody else keeps."""
+def own_figure(size):
+    """A new figure: pyplot's own where pyplot is in use, else one that nobody else keeps.
+
+    Not inside `rc_context`: pyplot's first figure sets up its backend, which leaves settings behind that must stay.
+    """
     pyplot = sys.modules.get("matplotlib.pyplot")
-    figure = Figure(figsize=size, layout="constrained") if pyplot is None else pyplot.figure(figsize=size)
-    return figure.add_subplot()
+    return (Figure if pyplot is None else pyplot.figure)(figsize=size, layout="constrained")
 
 
 def shown_by_pyplot(figure) -> bool:

@@ -5,8 +5,8 @@ from typing import Self
 import matplotlib
 import numpy as np
 
+from ..plane import final_step
 from .display import Display, legend_above, line_look, remark_below
-from .plane import final_step
 from .style import PALETTE, QUIET, plain_text
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import checks
 from ..maps import plane_of
+from ..plane import background_of, chosen_dims, final_step, limits_of
 from .display import (
     PRECISION,
     STRETCHED,
@@ -21,7 +22,6 @@ from .display import (
     remark_below,
     scatter_by_class,
 )
-from .plane import background_of, chosen_dims, final_step, limits_of
 from .style import class_look
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from .. import checks
 from ..maps import grid_points
+from ..plane import chosen_dims, final_step, held_at, limits_of, log_magnification, others_remark, plane_points
 from .display import SCALE, Display, draw_image, frame, remark_below
-from .plane import chosen_dims, final_step, held_at, limits_of, log_magnification, others_remark, plane_points
 
 
 class MagnificationDisplay(Display):

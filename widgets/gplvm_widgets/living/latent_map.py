@@ -7,12 +7,11 @@ and agrees with Python to rounding. Any other map is tabulated on a grid, and th
 import numpy as np
 
 from gplvm_edu import checks
-from gplvm_edu.plotting.display import classes_of_both, index_into, labels_for
-from gplvm_edu.plotting.plane import background_of, chosen_dims, embedding_of, final_step, others_remark
+from gplvm_edu.plane import background_of, chosen_dims, embedding_of, final_step, others_remark
 
 from ..drawing import latent_points, ring, segments
 from ..scene import Axis, Band, Cursor, Image, Lines, Panel, Points, Scene
-from ..words import brief, class_names
+from ..words import brief, class_names, classes_of_both, index_into, labels_for
 from .figure import LivingFigure, living, modules
 from .stored_map import answers, plane_of, sliced, stored_map
 
@@ -130,7 +129,7 @@ def check_model(model, dims):
     if not hasattr(model, "map_"):
         raise TypeError(
             f"{type(model).__name__} has no map from latent space to data, so there is nothing to decode. "
-            "gplvm_edu.plotting.LatentDisplay.from_estimator(model, labels=target) draws its positions."
+            "LatentDisplay.from_estimator(model, labels=target) draws its positions (in the package's plotting)."
         )
     return chosen_dims(model, dims, "latent_map")
 

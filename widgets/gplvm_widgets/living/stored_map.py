@@ -9,7 +9,7 @@ from gplvm_edu.gplvm import ProcessMap
 from gplvm_edu.gtm import SheetMap
 from gplvm_edu.kernels import RBF
 from gplvm_edu.maps import KernelMap, Map, grid_points, plane_of
-from gplvm_edu.plotting.plane import held_at, plane_points
+from gplvm_edu.plane import held_at, plane_points
 from gplvm_edu.ppca import LinearMap
 
 from ..scene.pack import fixed_point

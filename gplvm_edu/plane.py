@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .. import checks
-from ..maps import grid_points, plane_of
+from . import checks
+from .maps import grid_points, plane_of
 
 BEHIND = " in the background"
 FLAT = 1e-9  # a log magnification that varies by less is the same everywhere
