@@ -49,6 +49,18 @@ class Map:
         J = self.jacobian(X)
         return np.einsum("mdi,mdj->mij", J, J)
 
+    def magnification(self, X, expected=True, dims=None) -> np.ndarray:
+        """Area (length, volume) in data space that a unit of latent space becomes at latent points, (M,).
+
+        The derivatives of an uncertain map have a variance, which counts unless `expected` is False, equations (10.34)
+        and (10.36a); `dims` names the latent dimensions that span the unit, all without it.
+        """
+        chosen = list(range(X.shape[1]) if dims is None else dims)
+        if not expected or self.certain_because:
+            return area_elements(self.jacobian(X)[:, :, chosen])
+        metric = self.metric(X)[:, chosen][:, :, chosen]
+        return np.sqrt(np.maximum(np.linalg.det(metric), 0.0))  # (10.36a)
+
     def expectation(self, mean, variance) -> np.ndarray:
         """The expected observation where f has this mean and variance."""
         return mean
@@ -176,6 +188,23 @@ class KernelMap(Map):
         return metric
 
 
+def area_elements(jacobians) -> np.ndarray:
+    r"""Area (length, volume) in data space that a unit of latent space becomes.
+
+    .. math:: \sqrt{\det(J^\top J)}
+
+    Notes
+    -----
+    Costs O(n D q^2). It is the product of the singular values of J. Chapter 10, equation (10.34).
+
+    Examples
+    --------
+    >>> area_elements(np.array([[[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]]]))
+    array([6.])
+    """
+    return np.prod(np.linalg.svd(jacobians, compute_uv=False), axis=1)  # (10.34)
+
+
 def distinct_columns(values) -> np.ndarray:
     """One column of a view that repeats the same one for all outputs; any other array as it is.
 
@@ -297,3 +326,18 @@ def grid_points(limits, n_grid=60) -> np.ndarray:
     left, right, bottom, top = limits
     across, up = np.meshgrid(np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid))
     return np.column_stack([across.ravel(), up.ravel()])
+
+
+def plane_of(X) -> tuple[float, ...]:
+    """(left, right, bottom, top): a square around points (N, 2), with some room; a long cloud fills it in both ways.
+
+    Examples
+    --------
+    >>> plane_of(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    (-0.06, 1.06, -0.06, 1.06)
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    half = 0.56 * np.maximum(high - low, 1e-9 + 1e-6 * np.abs(X).max())
+    half = np.maximum(half, half.max()) if half.max() < 4 * half.min() else half
+    middle = (low + high) / 2
+    return tuple(float(f"{v:.4g}") for m, h in zip(middle, half, strict=True) for v in (m - h, m + h))

@@ -287,6 +287,62 @@ def digits():
     return model, latent_map(model, data.target[rows], data.target_names, (8, 8), name="digits", start=(0.5, -0.25))
 
 
+TEXTS = np.array(["annular", "homogeneous", "laminar"])[OIL.target]
+
+
+@pytest.mark.widget
+def test_classes_may_be_texts_and_columns_have_names(oil):
+    features = [f"beam {k}" for k in range(12)]
+    figure = latent_map(oil[0], TEXTS, feature_names=features, name="texts")
+    assert figure.data["names"] == ["annular", "homogeneous", "laminar"]
+    assert np.array_equal(figure.data["target"], OIL.target)
+    decoded = figure.scene.panel("decoded")
+    assert decoded.y.tick_labels == tuple(features) and decoded.y.limits[0] > decoded.y.limits[1]
+    start = np.array(figure.data["start"])[None]
+    assert_allclose(decoded.mark("decoded").x, oil[0].inverse_transform(start)[0], rtol=1e-12)
+
+
+@pytest.mark.widget
+def test_columns_of_a_data_frame_and_categories_keep_their_names():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(OIL.data, columns=[f"beam {k}" for k in range(12)])
+    model = PPCA(2).fit(table)
+    kinds = pandas.Categorical(TEXTS, ["laminar", "annular", "homogeneous"])
+    for target in (kinds, pandas.Series(kinds, index=np.arange(60) + 7)):
+        figure = latent_map(model, target)
+        assert figure.data["names"] == ["laminar", "annular", "homogeneous"]
+        assert figure.scene.panel("decoded").y.tick_labels == tuple(table.columns)
+
+
+@pytest.mark.long
+def test_a_model_with_more_dimensions_shows_the_two_that_matter_most():
+    model = BayesianGPLVM(n_components=4, n_inducing=15, max_iter=40, random_state=0).fit(OIL.data)
+    dims = tuple(np.argsort(-model.relevance_)[:2])
+    figure = latent_map(model, TEXTS)
+    assert_allclose(figure.data["points"], model.embedding_[:, dims])
+    assert "The other 2 dimensions are held at 0." in figure.html and 0 < figure.data["error"] < NEAR
+    X = np.zeros((1, 4))
+    X[0, list(dims)] = figure.data["start"]
+    assert_allclose(figure.scene.mark("decoded", "decoded").y, model.inverse_transform(X)[0], rtol=1e-12)
+
+
+def test_the_page_moves_columns_that_stand_below_one_another(oil):
+    figure = latent_map(oil[0], feature_names=[f"beam {k}" for k in range(12)])
+    arrays = {key: stored_value(value) for key, value in figure.data.items()}
+    program = """const unpacked = Object.fromEntries(Object.entries(data.arrays).map(([k, v]) => [k, unpack(v)]));
+      const page = latent_map.default(unpacked, data.opening);
+      page.point(0, data.place[0], data.place[1], "down");
+      return page.scene(700).panels.find((p) => p.key === "decoded").marks.map(({key, x, y}) => ({key, x, y}));"""
+    place = oil[0].embedding_[7].tolist()
+    marks = in_deno(program, {"arrays": arrays, "opening": figure.scene.wire(stored=True), "place": place})
+    found = {mark["key"]: mark for mark in marks}
+    mean, deviation = oil[0].inverse_transform([place], return_std=True)
+    assert_allclose(found["decoded"]["x"], mean[0], **TOLERANCE)
+    ends = np.array(found["deviations"]["x"], float).reshape(12, 3)
+    assert_allclose(ends[:, :2], np.column_stack([mean[0] - 2 * deviation[0], mean[0] + 2 * deviation[0]]), **TOLERANCE)
+    assert found["deviations"]["y"][:5] == [1, 1, None, 2, 2]
+
+
 @pytest.mark.widget
 def test_a_figure_is_the_same_text_every_time_and_small(oil, digits):
     again = latent_map(oil[0], OIL.target, OIL.target_names, name="oil")
@@ -336,17 +392,23 @@ def test_a_module_as_plain_script_has_no_import_no_export_and_the_same_functions
 @pytest.mark.bad_input
 def test_latent_map_says_what_is_wrong(oil):
     model = oil[0]
-    with pytest.raises(TypeError, match="Isomap has no map from latent space to data"):
+    with pytest.raises(TypeError, match=r"Isomap has no map from latent space to data.*LatentDisplay\.from"):
         latent_map(Isomap(n_neighbors=9).fit(OIL.data))
-    with pytest.raises(ValueError, match="needs n_components=2; this model has 3"):
-        latent_map(GPLVM(n_components=3, max_iter=1).fit(OIL.data))
+    with pytest.raises(ValueError, match="latent_map needs two latent dimensions, and this GTM has one"):
+        latent_map(GTM(grid=(6,), basis=(3,), max_iter=2).fit(OIL.data))
+    with pytest.raises(ValueError, match=r"two different numbers from 0 to 1, got \(0, 2\)"):
+        latent_map(model, dims=(0, 2))
+    with pytest.raises(ValueError, match="one name for each of the 12 columns"):
+        latent_map(model, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="Leave names out where the labels are names themselves"):
+        latent_map(model, ["a"] * 60, ["a", "b"])
     with pytest.raises(ValueError, match="not fitted yet"):
         latent_map(GPLVM())
     with pytest.raises(ValueError, match="does not fit the 12 columns"):
         latent_map(model, image_shape=(8, 8))
     with pytest.raises(ValueError, match="letters, digits and dashes"):
         latent_map(model, name="a b")
-    with pytest.raises(ValueError, match=r"shape \(3,\), but the model has 60 rows"):
+    with pytest.raises(ValueError, match="target has 3 entries, but the model has 60 rows"):
         latent_map(model, target=[0, 1, 2], names=["a", "b", "c"])
     with pytest.raises(ValueError, match="whole numbers from 0 to 1"):
         latent_map(model, OIL.target, ["a", "b"])

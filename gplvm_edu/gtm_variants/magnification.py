@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from ..maps import area_elements
+
+__all__ = ["area_elements", "magnification_factors", "smoother_jacobians"]
+
 
 def smoother_jacobians(X, nodes, counts, node_means, width) -> tuple[np.ndarray, np.ndarray]:
     r"""Surface (n, D) of a SOM between its nodes, a kernel smoother, and its derivatives (n, D, q).
@@ -40,23 +44,6 @@ def smoother_jacobians(X, nodes, counts, node_means, width) -> tuple[np.ndarray,
     return y, J / width**2  # (10.37)
 
 
-def area_elements(jacobians) -> np.ndarray:
-    r"""Area (length, volume) in data space that a unit of latent space becomes.
-
-    .. math:: \sqrt{\det(J^\top J)}
-
-    Notes
-    -----
-    Costs O(n D q^2). It is the product of the singular values of J. Chapter 10, equation (10.34).
-
-    Examples
-    --------
-    >>> area_elements(np.array([[[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]]]))
-    array([6.])
-    """
-    return np.prod(np.linalg.svd(jacobians, compute_uv=False), axis=1)  # (10.34)
-
-
 def magnification_factors(model, X, expected=True) -> np.ndarray:
     r"""Magnification factors (n,) of a fitted model at X, equations (10.34) and (10.36a).
 
@@ -78,7 +65,5 @@ def magnification_factors(model, X, expected=True) -> np.ndarray:
     >>> bool(abs(magnification_factors(model, [[0.0]])[0] - 5) < 0.5)            # about length 10 over [-1, 1]
     True
     """
-    jacobian = model.jacobian  # a model without one raises its own error here
-    if not expected or model.map_.certain_because:
-        return area_elements(jacobian(X))
-    return np.sqrt(np.linalg.det(model.map_.metric(model.check_latent(X))))  # (10.36a)
+    model.jacobian  # noqa: B018  (a model without one raises its own error here)
+    return model.map_.magnification(model.check_latent(X), expected)

@@ -170,6 +170,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
 
     allows_missing = True
     if_slow = "Lower n_inducing or n_components, whose squares and products it costs, or max_iter."
+    active_above = ACTIVE  # share of the largest weight
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "n_inducing": checks.rule(checks.whole_number),

@@ -8,7 +8,17 @@ import html
 import json
 import re
 
-from gplvm_edu.plotting import LONGEST_NAME, LONGEST_TEXT, brief, class_names, classes_of, readable
+from gplvm_edu.plotting import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    brief,
+    class_names,
+    classes_of,
+    classes_of_both,
+    index_into,
+    labels_for,
+    readable,
+)
 
 __all__ = [
     "LONGEST_NAME",
@@ -18,6 +28,9 @@ __all__ = [
     "brief",
     "class_names",
     "classes_of",
+    "classes_of_both",
+    "index_into",
+    "labels_for",
     "readable",
     "without_mathematics",
 ]

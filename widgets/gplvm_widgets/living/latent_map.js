@@ -91,11 +91,12 @@ export default function make(data, opening) {
     }
     const place = Array.from(mean, (_, d) => d + 1), gap = NaN;
     const reach = (d) => 2 * deviation[deviation.length > 1 ? d : 0];
-    const bars = {
-      x: place.flatMap((p) => [p, p, gap]),
-      y: Array.from(mean).flatMap((m, d) => [m - reach(d), m + reach(d), gap]),
-    };
-    return { ...changed(decoded, { decoded: { y: mean }, deviations: bars }), aspect: 1.3 };
+    const at = place.flatMap((p) => [p, p, gap]);
+    const bars = Array.from(mean).flatMap((m, d) => [m - reach(d), m + reach(d), gap]);
+    const moved = data.sideways // columns one below the other, with their names
+      ? { decoded: { x: mean }, deviations: { x: bars, y: at } }
+      : { decoded: { y: mean }, deviations: { x: at, y: bars } };
+    return { ...changed(decoded, moved), aspect: 1.3 };
   }
   const doubtNow = (share) => ({
     ...changed(doubt, { doubt: { x: [0, share] } }),
@@ -120,7 +121,8 @@ export default function make(data, opening) {
       const [first, second] = [planeNow(near), decodedNow(now)];
       let panels = [{ ...first, rows: 9 }, { ...second, rows: 1 }, third && { ...third, rows: 8 }];
       if (width < 520) { // on a telephone the decoded point stands above the plane, where no finger hides it
-        const small = data.image ? { ...second, span: 2 } : { ...second, span: 5, aspect: 0.4 };
+        const flat = data.sideways ? Math.max(0.4, 14 * now.mean.length / Math.max(width, 1)) : 0.4;
+        const small = data.image ? { ...second, span: 2 } : { ...second, span: 5, aspect: flat };
         panels = [small, third && { ...third, span: 3 }, { ...first, span: 5 }].map((p) => p && { ...p, rows: 1 });
       }
       return { panels: panels.filter(Boolean), ...told };

@@ -5,15 +5,15 @@ and agrees with Python to rounding. Any other map is tabulated on a grid, and th
 """
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from gplvm_edu.maps import grid_points
+from gplvm_edu import checks
+from gplvm_edu.plane import background_of, chosen_dims, embedding_of, final_step, others_remark
 
 from ..drawing import latent_points, ring, segments
 from ..scene import Axis, Band, Cursor, Image, Lines, Panel, Points, Scene
-from ..words import class_names
+from ..words import brief, class_names, classes_of_both, index_into, labels_for
 from .figure import LivingFigure, living, modules
-from .stored_map import answers, plane_of, stored_map
+from .stored_map import answers, plane_of, sliced, stored_map
 
 N_SHADES = 64  # the shades of the plane: so many by so many
 WORDS = (
@@ -22,6 +22,8 @@ WORDS = (
     (np.inf, "No data here: back to the mean."),
 )
 LIGHT = "light: the map is sure; dark: it does not know"
+STRETCHED = "light: rows lie close; dark: the map is stretched"
+MOST_NAMES, LONGEST_NAME = 24, 18  # columns that are named one below the other, and letters of each name
 HINT = "Drag the cross, or use the arrow keys."
 
 
@@ -34,15 +36,18 @@ def latent_map(
     title="Drag the cross",
     name="latent",
     heading="decoded at the cross",
+    feature_names=None,
+    dims=None,
 ) -> LivingFigure:
-    """A fitted model with a two-dimensional map, decoded in the page wherever the reader points.
+    """A fitted model with a map from two latent dimensions, decoded in the page wherever the reader points.
 
     Parameters
     ----------
-    model : fitted model with a `map_`, and n_components=2
+    model : fitted model with a `map_`, or a pipeline that ends with one
         GPLVM, SparseGPLVM, BayesianGPLVM, GTM and its variants, PPCA, FactorAnalysis, ...
-    target : ndarray (N,), optional
-        Class of each row, as an index into `names`; without names, a number that shades the points.
+    target : sequence (N,), optional
+        Class of each row: texts, a pandas Categorical, or an index into `names`; numbers without names shade the
+        points.
     names : sequence of str, optional
     image_shape : (int, int), optional
         Rows of the data are images of this shape; without it all columns are drawn with two deviations either way.
@@ -52,6 +57,12 @@ def latent_map(
         Of the figure, and of the decoded point.
     name : str
         Letters, digits and dashes: the element's id is "gplvm-living-" and this. Two figures on one page need two.
+    feature_names : sequence of str, optional
+        Of the columns, named where there are at most 24; without it those of the DataFrame that the model was fitted
+        to.
+    dims : (int, int), optional
+        Latent dimensions of the plane, counted from 0: without it the first two, or the two most relevant ones where
+        the model knows. All others are held at 0, or at their means where the model has neither a prior nor a grid.
 
     Returns
     -------
@@ -74,10 +85,13 @@ def latent_map(
     >>> 'id="gplvm-living-oil"' in figure.html, figure.data["error"]
     (True, 0.0)
     """
-    X = check_model(model)
-    names = None if names is None else class_names(names)
-    target = check_classes(target, names, len(X))
-    Y = model.rows_
+    model = final_step(model)
+    dims = check_model(model, dims)
+    feature_names = check_features(model, feature_names)
+    background = background_of(model, dims, plane_of(model.embedding_[:, list(dims)]), N_SHADES)
+    others, model = others_remark(model, dims), sliced(model, dims)
+    X, Y = model.embedding_, model.rows_
+    target, names = check_classes(target, names, len(X))
     if image_shape is not None and np.prod(image_shape) != Y.shape[1]:
         raise ValueError(f"image_shape {tuple(image_shape)} does not fit the {Y.shape[1]} columns of the data.")
     box = plane_of(X)
@@ -92,8 +106,12 @@ def latent_map(
         "names": names,
         "target": None if names is None else target,
     }
-    scene = opening_scene(model, start, box, target, names, image_shape, heading, stored)
-    return living(scene, modules("gp.js", "latent_map.js"), data, name, title, HINT + near_words(stored), width=704)
+    features = feature_names if image_shape is None and Y.shape[1] <= MOST_NAMES else None
+    if features is not None:
+        data["sideways"] = True
+    scene = opening_scene(model, start, box, target, names, image_shape, heading, stored, features, background, dims)
+    words = " ".join(filter(None, [HINT, near_words(stored), others]))
+    return living(scene, modules("gp.js", "latent_map.js"), data, name, title, words, width=704)
 
 
 def near_words(stored):
@@ -101,36 +119,46 @@ def near_words(stored):
     if "grid" not in stored:
         return ""
     what = "Deviations are" if "constant" in stored else "What you see is"
-    return f" {what} interpolated: at 500 places at most {100 * stored['error']:.2g} % of the range of the data off."
+    return f"{what} interpolated: at 500 places at most {100 * stored['error']:.2g} % of the range of the data off."
 
 
 # ---------------------------------------------------------------------------------------------- what is asked for
-def check_model(model):
-    """The latent points of a fitted model with a two-dimensional map; anything else is explained."""
-    check_is_fitted(model)
+def check_model(model, dims):
+    """The latent dimensions to draw of a fitted model with a map; a model without one is explained."""
+    embedding_of(model, "latent_map")
     if not hasattr(model, "map_"):
-        raise TypeError(f"{type(model).__name__} has no map from latent space to data, so there is nothing to decode.")
-    X = np.asarray(model.embedding_, float)
-    if X.shape[1] != 2:
-        raise ValueError(f"A plane needs n_components=2; this model has {X.shape[1]}.")
-    return X
+        raise TypeError(
+            f"{type(model).__name__} has no map from latent space to data, so there is nothing to decode. "
+            "LatentDisplay.from_estimator(model, labels=target) draws its positions (in the package's plotting)."
+        )
+    return chosen_dims(model, dims, "latent_map")
+
+
+def check_features(model, feature_names):
+    """Names of the columns, or None: as passed, else those of the DataFrame that the model was fitted to."""
+    given = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    if given is None:
+        return None
+    D = model.rows_.shape[1]
+    if isinstance(given, str) or len(given) != D:
+        raise ValueError(f"feature_names must be one name for each of the {D} columns, got {checks.shown(given)}.")
+    return [brief(name, LONGEST_NAME) for name in given]
 
 
 def check_classes(target, names, N):
-    """The classes as an array, one for each row."""
+    """The class of each row as an index into names, and these; numbers that shade the points, and None; or nothing."""
     if target is None:
         if names is not None:
             raise ValueError("names need a target: the class of each row, as an index into names.")
-        return None
-    target = np.asarray(target)
-    if target.shape != (N,):
-        raise ValueError(f"target has shape {target.shape}, but the model has {N} rows: pass one class for each.")
+        return None, None
+    target = labels_for(target, N, "target")
     if names is not None:
-        whole = target.astype(int)
-        if np.any(whole != target) or whole.min() < 0 or whole.max() >= len(names):
-            raise ValueError(f"target must hold whole numbers from 0 to {len(names) - 1}, an index into names.")
-        return whole
-    return target.astype(float)
+        return np.array([index_into(names, label) for label in np.asarray(target, object)]), class_names(names)
+    categories = getattr(getattr(target, "cat", target), "categories", None)
+    if categories is None and np.asarray(target).dtype.kind in "iuf":
+        return np.asarray(target, float), None
+    shown, which = classes_of_both(target, None, None, N, 0)[0]
+    return which, shown
 
 
 def check_start(start, box):
@@ -146,7 +174,7 @@ def check_start(start, box):
 
 
 # ---------------------------------------------------------------------------------------------- the opening
-def opening_scene(model, start, box, target, names, image_shape, heading, stored) -> Scene:
+def opening_scene(model, start, box, target, names, image_shape, heading, stored, features, background, dims) -> Scene:
     """The scene that the page begins with; afterwards it moves what stands under the keys used here."""
     X, Y = model.embedding_, model.rows_
     (mean,), (deviation,), (share,) = answers(model, start[None])
@@ -157,28 +185,41 @@ def opening_scene(model, start, box, target, names, image_shape, heading, stored
         ring("ring", *X[near], size=13),
         Cursor("cross", float(start[0]), float(start[1]), colour="ink"),
     ]
-    if not stored["certain"]:
-        marks.insert(0, shades(model, box))
+    if background.values is not None:
+        marks.insert(0, shades(background, box))
     plane = Panel(
         marks,
-        title="" if stored["certain"] else LIGHT,
-        x=Axis("latent dimension 1", (left, right), ticks=()),
-        y=Axis("latent dimension 2", (bottom, top), ticks=()),
+        title=plane_title(background),
+        x=Axis(f"latent dimension {dims[0] + 1}", (left, right), ticks=()),
+        y=Axis(f"latent dimension {dims[1] + 1}", (bottom, top), ticks=()),
         key="plane",
         listens="drag",
         span=3,
         rows=6 if image_shape is not None else 1,
     )
-    panels = [plane, decoded_panel(Y, mean, deviation, image_shape, heading, share)]
+    if features is not None:
+        panels = [plane, named_panel(Y, mean, deviation, features, heading)]
+    else:
+        panels = [plane, decoded_panel(Y, mean, deviation, image_shape, heading, share)]
     if image_shape is not None and not stored["certain"]:
         panels.append(doubt_panel(share, stored["whole"]))
     says = sentence(deviation, share, stored, None if names is None else names[target[near]])
     return Scene(panels, columns=5, row_height=50 if image_shape is not None else 340, says=says)
 
 
-def shades(model, box):
-    """Log precision of the map over the plane, as an image."""
-    values = model.log_precision(grid_points(box, N_SHADES)).reshape(N_SHADES, N_SHADES)
+def is_stretch(background):
+    """Whether a background shows magnification, and not precision."""
+    return "stretched" in background.name
+
+
+def plane_title(background):
+    """What the shades of the plane mean."""
+    return "" if background.values is None else STRETCHED if is_stretch(background) else LIGHT
+
+
+def shades(background, box):
+    """Log precision of the map over the plane, or minus the log magnification of one that is certain, as an image."""
+    values = -background.values if is_stretch(background) else background.values
     return Image("precision", values, extent=box, ramp="precision", smooth=True, from_below=True)
 
 
@@ -203,6 +244,21 @@ def decoded_panel(Y, mean, deviation, image_shape, heading, share):
     ]
     across, up = Axis("column", (0.3, len(place) + 0.7)), Axis("", (low - spread, high + spread))
     return Panel(marks, title=heading, x=across, y=up, key="decoded", span=2)
+
+
+def named_panel(Y, mean, deviation, features, heading):
+    """The decoded point with the columns one below the other, each with its name and two deviations either way."""
+    low, high, D = np.nanmin(Y), np.nanmax(Y), len(mean)
+    place, spread = np.arange(1.0, D + 1), 0.25 * (high - low)
+    data_at, data_range = segments(place, np.nanmin(Y, axis=0), np.nanmax(Y, axis=0))
+    bars_at, bars = segments(place, mean - 2 * deviation, mean + 2 * deviation)
+    marks = [
+        Lines("range", data_range, data_at, colour="quiet", width=5, opacity=0.35, label="range of the data"),
+        Lines("deviations", bars, bars_at, colour="accent", width=2.2, label="two deviations"),
+        Points("decoded", mean, place, colour=0, size=7, label="decoded"),
+    ]
+    down = Axis("", (D + 0.7, 0.3), ticks=tuple(place.tolist()), tick_labels=tuple(features))
+    return Panel(marks, title=heading, x=Axis("", (low - spread, high + spread)), y=down, key="decoded", span=2)
 
 
 def doubt_panel(share, whole):

@@ -8,7 +8,8 @@ import numpy as np
 from gplvm_edu.gplvm import ProcessMap
 from gplvm_edu.gtm import SheetMap
 from gplvm_edu.kernels import RBF
-from gplvm_edu.maps import KernelMap, grid_points
+from gplvm_edu.maps import KernelMap, Map, grid_points, plane_of
+from gplvm_edu.plane import held_at, plane_points
 from gplvm_edu.ppca import LinearMap
 
 from ..scene.pack import fixed_point
@@ -19,13 +20,26 @@ GRIDS = (25, 41, 65, 97)  # tabulated maps: tried in this order, until the error
 NEAR = 1e-3  # of the range of the data
 
 
-def plane_of(X):
-    """(left, right, bottom, top): a square around the points, with some room; a long cloud fills it in both ways."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    half = 0.56 * np.maximum(high - low, 1e-9 + 1e-6 * np.abs(X).max())
-    half = np.maximum(half, half.max()) if half.max() < 4 * half.min() else half
-    middle = (low + high) / 2
-    return tuple(float(f"{v:.4g}") for m, h in zip(middle, half, strict=True) for v in (m - h, m + h))
+class Slice:
+    """A plane of a model with more latent dimensions, which answers as a model with two would.
+
+    The others are held where `held_at` says; the page knows its map from a table.
+    """
+
+    def __init__(self, model, dims):
+        self.model, self.dims, self.held = model, dims, held_at(model)
+        self.embedding_, self.rows_ = model.embedding_[:, list(dims)], model.rows_
+        self.map_ = Map()
+        self.map_.certain_because = model.map_.certain_because
+
+    def inverse_transform(self, X, return_std=False):
+        """Expected data at points of the plane, (M, D), and its deviation."""
+        return self.model.inverse_transform(plane_points(X, self.dims, self.held), return_std=return_std)
+
+
+def sliced(model, dims):
+    """The model itself where these are its only latent dimensions, in this order; else a plane of it."""
+    return model if model.embedding_.shape[1] == 2 and tuple(dims) == (0, 1) else Slice(model, dims)
 
 
 def answers(model, X):
@@ -74,6 +88,8 @@ def certain_words(model):
 
 def exact_parameters(model, box):
     """Constant, plane, kernel, centres and weights of the mean, if they reproduce the model's own; else None."""
+    if isinstance(model, Slice):
+        return None
     map_, D = model.map_, model.rows_.shape[1]
     mean = np.broadcast_to(getattr(map_, "mean", 0.0), D).astype(float)
     parts = {"constant": mean, "linear": np.zeros((D, 2)), "kernel": None}

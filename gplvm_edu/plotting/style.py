@@ -161,6 +161,17 @@ def plain_text(value, longest=LONGEST_TEXT) -> str:
 
 
 # ---------------------------------------------------------------------- drawing
+def class_look(k) -> dict:
+    """Colour and marker of class number k: as it stands in palette and markers, and other pairs beyond the tenth.
+
+    Examples
+    --------
+    >>> class_look(0), class_look(10)
+    ({'color': '#0072B2', 'marker': 'o'}, {'color': '#0072B2', 'marker': '^'})
+    """
+    return {"color": PALETTE[k % len(PALETTE)], "marker": MARKERS[(k + k // len(PALETTE)) % len(MARKERS)]}
+
+
 def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend=True):
     """Scatter the first two latent dimensions (or one against its index), one marker per class.
 
@@ -185,9 +196,8 @@ def scatter_classes(axes, X, target=None, names=None, size=14, alpha=0.8, legend
             s=size,
             alpha=alpha,
             linewidths=0,
-            color=PALETTE[k % len(PALETTE)],
-            marker=MARKERS[k % len(MARKERS)],
             label=plain_text(name),
+            **class_look(k),
         )
     names_of_axes = ("latent dimension 1", "latent dimension 2") if X.shape[1] > 1 else ("point", "latent dimension 1")
     axes.set(xlabel=names_of_axes[0], ylabel=names_of_axes[1])
