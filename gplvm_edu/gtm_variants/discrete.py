@@ -207,6 +207,7 @@ class DiscreteGTM(GTM):
     """
 
     knows_evidence = False
+    any_units = "each block of columns has a noise model of its own"
     rules = SHEET_RULES | {
         "blocks": checks.rule(check_blocks),
         "n_steps": checks.rule(checks.whole_number, at_most=1000),

@@ -135,6 +135,11 @@ class SparseGPLVM(IterativeFit, MapModel):
         self.optimiser = optimiser
         self.random_state = random_state
 
+    @property
+    def any_units(self) -> str:
+        """Noise models that were chosen may differ from column to column."""
+        return "" if self.noise is None or isinstance(self.noise, Gaussian) else "each column has its own noise model"
+
     def matrix_size(self, N, D) -> int:
         """The kernel matrix of the active set."""
         return min(N, self.n_active)

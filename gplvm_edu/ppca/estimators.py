@@ -198,6 +198,7 @@ class FactorAnalysis(_LinearGaussianModel):
     """
 
     same_noise = False
+    any_units = "each column has a noise variance of its own"
 
     def __init__(
         self, n_components: int = 2, max_iter: int = 5000, tol: float = 1e-7, random_state: checks.Seed = None

@@ -32,6 +32,7 @@ NO_MAP = "only positions of the training points were fitted, so a new point has 
 class _ProximityMap(LatentModel):
     """What the methods of this chapter share: Y holds data, or the distances themselves."""
 
+    spare_dimensions = ""
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "metric": checks.rule(
@@ -50,7 +51,8 @@ class _ProximityMap(LatentModel):
     def _distances(self, Y):
         """Checked distances (N, N) between the training points, whose data or distances Y are."""
         N, D = Y.shape
-        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        because = f"{N} centred points span {N - 1} dimensions at most"
+        checks.components(self.n_components, N, D, N - 1, because, self.spare_dimensions)
         if self.metric == "distance":
             distances = checks.distances(Y, "The distance matrix")
             distances = 0.5 * (distances + distances.T)  # symmetric but for rounding
@@ -107,6 +109,7 @@ class Isomap(_ProximityMap):
     True
     """
 
+    spare_dimensions = "a curved sheet may need more of them to lie flat"
     rules = _ProximityMap.rules | {
         "n_neighbors": checks.rule(checks.whole_number),
         "disconnected": checks.rule(checks.choice, ("bridge", "error")),

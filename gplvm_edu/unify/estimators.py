@@ -62,7 +62,8 @@ class _SpectralMap(LatentModel):
 
     def _check_size(self, Y):
         N, D = Y.shape
-        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        because = f"{N} centred points span {N - 1} dimensions at most"
+        checks.components(self.n_components, N, D, N - 1, because, spare="a kernel has more features than columns")
 
 
 def kernel_or_function(name, value):
@@ -138,6 +139,11 @@ class KernelPCA(_SpectralMap):
         self.kernel = kernel
         self.metric = metric
         self.shrink = shrink
+
+    @property
+    def any_units(self) -> str:
+        """A kernel that was chosen may know the units of the columns."""
+        return "" if self.kernel is None else "the kernel is the reader's own"
 
     def fit(self, Y, y=None) -> Self:
         """Keep the leading eigenvectors of the centred kernel matrix."""

@@ -303,5 +303,6 @@ class BayesianGPLVM(IterativeFit, MapModel):
         """What depends on the data: `rules` has the rest."""
         N, D = Y.shape
         most = max(N, D, MODEST)
-        checks.components(self.n_components, N, D, most, "more dimensions than rows or columns have nothing to explain")
+        because = "more dimensions than rows or columns have nothing to explain"
+        checks.components(self.n_components, N, D, most, because, spare="relevance switches them off")
         checks.observed_columns(Y)

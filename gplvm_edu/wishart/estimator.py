@@ -124,6 +124,11 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         self.tol = tol
         self.random_state = random_state
 
+    @property
+    def any_units(self) -> str:
+        """A kernel that was chosen may know the units of the columns."""
+        return "" if self.kernel is None else "the kernel is the reader's own"
+
     def iterates(self, Y) -> Iterator[WishartState]:
         """Generator of states (positions, noise, log likelihood): those of EM, or one of the closed form."""
         Y = self.check_data(Y)
@@ -194,7 +199,7 @@ class ProbabilisticKernelPCA(IterativeFit, LatentModel):
         """S for the rows of Y, or for the kernel matrix or the distances given as Y; refuses bad ones."""
         N, D = Y.shape
         because = "centring takes one direction of the points, and the noise needs another"
-        checks.components(self.n_components, N, D, max(N - 2, 0), because)
+        checks.components(self.n_components, N, D, max(N - 2, 0), because, spare="a kernel's features are many")
         if self.metric == "kernel":
             self.kernel_ = RBF(1.0, _inverse_width(Y)) if self.kernel is None else self.kernel.copy()
             K, rows = self.kernel_(Y), Y
