@@ -37,6 +37,14 @@ def check_noise(name, value) -> Noise | None:
 class SparseGPLVM(IterativeFit, MapModel):
     """Sparse Gaussian process latent variable model: an active set chosen by the informative vector machine.
 
+    Use it when GPLVM is too slow (a thousand rows and more), rows have gaps, or columns are labels or ordered levels.
+
+    Columns: numbers of comparable scale; with `noise`, labels and levels too.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(d^2 N) a pass, d active rows; at N = 1000, by default, ? seconds.
+    Chapter: 7 (book/07_ivm.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2

@@ -70,6 +70,14 @@ class _ProximityMap(LatentModel):
 class Isomap(_ProximityMap):
     """Isomap: classical MDS of geodesic distances, measured along the manifold on which the data lie.
 
+    Use it when the data lie on a bent sheet, and what counts is the distance along it; also as a start for a GP-LVM.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2
@@ -216,6 +224,14 @@ class _StressMap(IterativeFit, _ProximityMap):
 class MetricMDS(_StressMap):
     """Metric multidimensional scaling: a map whose distances are nearest to those given in stress, by SMACOF.
 
+    Use it when a picture of the rows at hand should keep all distances as nearly as it can.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 q) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
+
     Parameters
     ----------
     n_components, metric : as in `Isomap`
@@ -255,6 +271,14 @@ class MetricMDS(_StressMap):
 
 class SammonMapping(_StressMap):
     """Sammon's mapping: metric MDS in which errors count relative to the distance, so that small ones are kept.
+
+    Use it when small distances matter most, and a picture of the rows at hand is enough.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 q) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters
     ----------
@@ -305,6 +329,14 @@ class SammonMapping(_StressMap):
 
 class NonMetricMDS(_StressMap):
     """Kruskal's non-metric multidimensional scaling: only the order of the distances is kept.
+
+    Use it when only the order of the distances can be trusted, as with judgements of likeness.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 (q + log N)) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters
     ----------

@@ -84,6 +84,14 @@ def kernel_or_function(name, value):
 class KernelPCA(_SpectralMap):
     """Kernel PCA: principal components of features that are given by a kernel only.
 
+    Use it when a kernel says how alike two rows are, and the main directions of its features are enough.
+
+    Columns: numbers of comparable scale, or a kernel matrix.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 3 (book/03_unify.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2
@@ -195,6 +203,14 @@ class KernelPCA(_SpectralMap):
 
 class ClassicalMDS(_SpectralMap):
     """Classical multidimensional scaling (principal coordinates): a map from distances or from similarities.
+
+    Use it when you have distances or similarities in place of a table, and want a map of them in one step.
+
+    Columns: numbers of comparable scale, or distances, or similarities.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 3 (book/03_unify.ipynb).
 
     Parameters
     ----------

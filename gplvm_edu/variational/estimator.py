@@ -79,6 +79,14 @@ def _rescale(parameters, unit):
 class BayesianGPLVM(IterativeFit, MapModel):
     """Bayesian GP-LVM: both the map and the latent points are integrated out, the latter by a variational bound.
 
+    Use it when you don't know how many latent dimensions there are, or want to know how sure each row's place is.
+
+    Columns: numbers of comparable scale.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N M^2 q + N M D + M^3) a step, M inducing points; at N = 1000, by default, ? seconds.
+    Chapter: 12 (book/12_variational.ipynb).
+
     The objective is the evidence lower bound (ELBO) of Titsias and Lawrence (2010).
 
     Parameters

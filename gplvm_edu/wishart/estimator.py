@@ -30,6 +30,14 @@ MATRICES = "its density is one of whole kernel matrices, and gives a single new 
 class ProbabilisticKernelPCA(IterativeFit, LatentModel):
     """Probabilistic kernel PCA: each feature of a kernel is a Gaussian over the points, and the points are found.
 
+    Use it when you have a kernel or distances, and want kernel PCA with a noise level and a likelihood.
+
+    Columns: numbers of comparable scale, or a kernel matrix, or distances.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 4 (book/04_wishart.ipynb).
+
     Given distances instead of a kernel it is probabilistic principal coordinate analysis.
 
     Parameters
