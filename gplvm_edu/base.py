@@ -14,7 +14,13 @@ from numbers import Integral
 from typing import NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone  # noqa: F401
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,  # noqa: F401
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,6 +57,8 @@ class AtRestWarning(UserWarning):
 class SaysWhyNot:
     """A question without an answer: asked for a method that `why_not` names, a model gives the mathematical reason.
 
+    Asked for what only a fit can tell (a name that ends in _), a model that is not fitted says so.
+
     why_not : {method: mathematical reason} for what the other models answer and this one can't
     """
 
@@ -60,6 +68,10 @@ class SaysWhyNot:
         """Called for names that are not there: say why a question has no answer, if that is known."""
         if name in type(self).why_not:
             raise AttributeError(f"{type(self).__name__} has no {name}: {type(self).why_not[name]}.")
+        if name.endswith("_") and not name.startswith("_"):
+            data = "Y, y" if isinstance(self, ClassifierMixin) else "Y"
+            text = f"This %(name)s is not fitted yet, so it has no {name}: call fit({data}) first."
+            check_is_fitted(self, msg=text)  # a NotFittedError is an AttributeError too, as `hasattr` wants
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
@@ -81,6 +93,7 @@ def _on_a_copy(fit):
 
     @functools.wraps(fit)
     def whole(self, *data, **named):
+        checks.data_first(*data[:2])
         work = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
             delattr(work, name)
@@ -180,10 +193,12 @@ class LatentModel(
     allows_missing : True when NaN means "not observed" in the data of `fit`
     failing_checks : {check of scikit-learn: mathematical reason} where one can't hold; pass it on as
         (see `expected_failed_checks`)
+    any_units : why columns may be in units of their own; empty where one noise variance or distance is for all
     why_not : as in `SaysWhyNot`
     """
 
     allows_missing = False
+    any_units = ""
     failing_checks: dict = {}
     rules: dict = {}
 
@@ -201,7 +216,7 @@ class LatentModel(
             checks.valid_seed(getattr(self, "random_state", None))
         else:
             check_is_fitted(self)
-        with np.errstate(invalid="ignore", over="ignore"):  # it adds up what may be infinite; we look afterwards
+        with np.errstate(invalid="ignore", over="ignore"), checks.words_for_text(Y):  # infinities: we look afterwards
             Y = validate_data(
                 self,
                 Y,
@@ -218,7 +233,17 @@ class LatentModel(
             squares = np.vdot(Y, Y)  # one pass: NaN with NaN or infinity, and most data have none
         if not squares <= checks.LARGEST**2:
             self.check_entries(Y, reset, gaps)
-        return checks.enough_spread(Y) if reset else Y
+        return self.check_sense(checks.enough_spread(Y)) if reset else Y
+
+    def check_sense(self, Y) -> np.ndarray:
+        """Y; with a warning where a model can be fitted to it, but is probably not what the reader wanted."""
+        name = type(self).__name__
+        metric = getattr(self, "metric", None)
+        if isinstance(metric, str) and metric in PAIRWISE:
+            return Y  # proximities: they have no columns
+        if not self.any_units and not checks.no_labels(Y, name):
+            checks.comparable_scales(Y, name, getattr(self, "feature_names_in_", None))
+        return Y
 
     def check_entries(self, Y, reset, gaps) -> None:
         """Look for infinity, for gaps where there may be none, and for numbers that can't be squared."""

@@ -10,6 +10,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -22,6 +23,8 @@ SMALLEST = 1e-50  # range of the data that are fitted, for the same reason
 EXTREME = 1e120  # parameter: a variance has the units of data squared, and a share of it may be small
 ROOM = 2**30  # numbers in one array: 8.6 GB
 Seed = int | np.random.RandomState | np.random.Generator | None  # what `random_state` may be
+LABELS = (20, 30)  # a column with no more kinds of whole numbers, in as many rows or more, looks like labels
+UNEQUAL = 100  # how many times more one column varies than half of the others before it is a matter of units
 KERNEL_METHODS = ("diag", "gradients", "theta")
 
 
@@ -331,8 +334,11 @@ def parameters(model) -> None:
             raise type(error)(text) from None
 
 
-def components(n_components, n_samples, n_features, largest, because) -> int:
-    """A number of latent dimensions from 1 to `largest`."""
+def components(n_components, n_samples, n_features, largest, because, spare="") -> int:
+    """A number of latent dimensions from 1 to `largest`, with a warning above the number of columns.
+
+    `spare` is the reason why more of them than columns may be of use, where there is one.
+    """
     whole_number("n_components", n_components)
     if n_components > largest:
         raise ValueError(
@@ -341,6 +347,8 @@ def components(n_components, n_samples, n_features, largest, because) -> int:
             'Use fewer components, or more data; chapter 1, "When there is too little data", shows what happens '
             "at the edge."
         )
+    if not spare:
+        fewer_than_columns(f"n_components={n_components}", n_components, n_features)
     return int(n_components)
 
 
@@ -562,6 +570,157 @@ def observed_rows(Y, advice='nothing says where it belongs. Leave it out (chapte
             f"Row {np.flatnonzero(empty)[0]} of Y has no observed value (all NaN; {empty.sum()} such rows): {advice}"
         )
     return Y
+
+
+# ---------------------------------------------------------------------------------------------- is this what was meant?
+def looks_like_labels(values) -> bool:
+    """Whether numbers are so many and so few of them different that they are labels: whole, 20 kinds of 30 or more.
+
+    Examples
+    --------
+    >>> looks_like_labels(50 * [0, 1, 2]), looks_like_labels(np.linspace(0, 1, 150)), looks_like_labels([0, 1, 1])
+    (True, False, False)
+    """
+    try:
+        values = np.asarray(values, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        return False
+    many = len(values) >= LABELS[1] and np.isfinite(values).all()
+    return bool(many and np.all(values == np.round(values)) and len(np.unique(values)) <= LABELS[0])
+
+
+def data_first(Y=None, y=None) -> None:
+    """Refuse what stands in the place of the data and is labels for sure: exchanged arguments, or labels alone.
+
+    Examples
+    --------
+    >>> data_first([0, 1], [[0.1, 0.2], [0.3, 0.4]])
+    Traceback (most recent call last):
+    ...
+    ValueError: The first argument has shape (2,) and the second (2, 2): the data come first, fit(Y, labels).
+    """
+    try:
+        first, second = np.shape(Y), np.shape(y)
+    except (TypeError, ValueError):
+        return  # no table at all: `check_data` says what is wrong with it
+    if len(first) == 1 and len(second) == 2 and first[0] == second[0]:
+        raise ValueError(
+            f"The first argument has shape {first} and the second {second}: the data come first, fit(Y, labels)."
+        )
+    if len(first) == 1 and looks_like_labels(Y):
+        raise ValueError(
+            f"Y has shape {first} and holds {len(np.unique(Y))} different whole numbers, as labels do. Pass the data, "
+            "an array of shape (number of points, columns); a map is learnt without labels."
+        )
+
+
+def no_labels(Y, model) -> bool:
+    """Warn of one column that looks like labels; whether it does.
+
+    Examples
+    --------
+    >>> no_labels(np.linspace(0, 1, 50)[:, None], "GPLVM")
+    False
+    """
+    doubtful = Y.shape[1] == 1 and looks_like_labels(Y)
+    if doubtful:
+        warn(
+            f"Y has one column, and in it {len(np.unique(Y))} different whole numbers in {len(Y)} rows: are these the "
+            f"labels? {model} is fitted to the data alone, fit(Y); labels are for pictures and scores."
+        )
+    return doubtful
+
+
+def fewer_than_columns(what, n_dimensions, n_features) -> None:
+    """Warn of a latent space with more dimensions than the data have columns; `what` asked for it."""
+    if n_dimensions > n_features:
+        warn(
+            f"{what} asks for {n_dimensions} latent dimensions, and Y has {n_features} "
+            f"column{'s' if n_features > 1 else ''}: the data can't say where points lie in a space larger than their "
+            "own. Use fewer (two can be drawn), or BayesianGPLVM, which switches off those that it does not need "
+            "(chapter 12)."
+        )
+
+
+def comparable_scales(Y, model, names=None) -> None:
+    """Warn if half of the columns that vary do so a hundred times less than another one: a matter of their units.
+
+    The largest deviation is compared with the lower median of those above 0. The course's own data stay below 3, raw
+    wine has 388 and raw breast cancer 8660; the smallest deviation would say less, because images have pixels that are
+    nearly always blank. Costs O(ND).
+
+    Examples
+    --------
+    >>> comparable_scales(np.random.default_rng(0).standard_normal((50, 3)), "PPCA")
+    """
+    scale = np.fmax.reduce(np.abs(Y), axis=None) or 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a column without any value has no deviation
+        deviations = np.nan_to_num(scale * np.nanstd(Y / scale, axis=0))
+    varying = np.sort(deviations[deviations > 0])
+    if len(varying) and varying[-1] > UNEQUAL * varying[(len(varying) - 1) // 2]:
+        column = int(np.argmax(deviations))
+        name = f"column {column}" if names is None else f"column {str(names[column])!r}"
+        warn(
+            f"Half of the columns of Y vary less than {name} by a factor of {UNEQUAL} or more (its deviation is "
+            f"{varying[-1]:.3g}, their largest {varying[(len(varying) - 1) // 2]:.3g}), and {model} measures all "
+            "columns alike, so it will hardly see them. If the columns have different units, fit "
+            "StandardScaler().fit_transform(Y) of sklearn.preprocessing; FactorAnalysis takes them as they are "
+            "(chapter 1)."
+        )
+
+
+def text_column(Y) -> tuple | None:
+    """Name (or number) of the first column of a table that holds text which is no number, and that text; or None.
+
+    Examples
+    --------
+    >>> text_column([[1.0, "red"], [2.0, "3"]]), text_column([[1.0, "3"]])
+    ((1, 'red'), None)
+    """
+    try:
+        table = np.asarray(Y, dtype=object)
+    except (TypeError, ValueError):
+        return None  # rows of different lengths
+    for column in range(table.shape[1] if table.ndim == 2 else 0):
+        for value in table[:, column]:
+            if isinstance(value, str) and not _is_text_of_a_number(value):
+                names = getattr(Y, "columns", None)
+                return (column if names is None else str(names[column])), value
+    return None
+
+
+def _is_text_of_a_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def words_for_text(Y):
+    """Around a conversion to numbers: where text is in the way, the error names the column and what to do.
+
+    Examples
+    --------
+    >>> with words_for_text([[1.0, "red"]]):
+    ...     np.array([[1.0, "red"]], dtype=float)
+    Traceback (most recent call last):
+    ...
+    ValueError: Column 1 of Y holds 'red', which is no number: could not convert string to float. Leave the column ...
+    """
+    try:
+        yield
+    except ValueError as error:
+        found = text_column(Y) if "could not convert string" in str(error) else None
+        if found is None:
+            raise
+        raise ValueError(
+            f"Column {found[0]!r} of Y holds {shown(found[1])}, which is no number: could not convert string to float. "
+            "Leave the column out, or turn it into numbers: categories into columns of 0 and 1, one for each (chapter "
+            "10 has a model for them, DiscreteGTM)."
+        ) from None
 
 
 # ---------------------------------------------------------------------------------------------- proximities

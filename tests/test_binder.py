@@ -7,6 +7,7 @@ import sys
 import venv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import copy_book
 from lab import Lab
@@ -114,4 +115,25 @@ def test_wheel_holds_every_module_of_the_course(tmp_path):
     ).stdout
     sources = [path.relative_to(ROOT) for path in ROOT.glob("gplvm_edu/**/*.py")]
     sources += [path.relative_to(ROOT / "widgets") for path in ROOT.glob("widgets/**/*.py")]
+    beside = ("py.typed", "*.js", "*.css")
+    sources += [path.relative_to(ROOT / "widgets") for name in beside for path in ROOT.glob(f"widgets/**/{name}")]
+    sources.append(Path("gplvm_edu/py.typed"))
     assert [str(path) for path in sources if path.as_posix() not in listing] == []
+
+
+@pytest.mark.slow
+def test_beside_a_clone_that_has_the_package_s_name_the_installed_package_is_found(tmp_path):
+    """`git clone` calls the folder gplvm_edu; to Python, standing beside it, that is a package without files."""
+    copy_course(tmp_path / "gplvm_edu")
+    venv.create(tmp_path / "environment")
+    python = tmp_path / "environment" / "bin" / "python"
+    site = next((tmp_path / "environment").glob("lib/python*/site-packages"))
+    (site / "dependencies.pth").write_text(f"{Path(np.__file__).parents[1]}\n")  # ours, so that none is fetched
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
+    answer = subprocess.run([*install, "-e", str(tmp_path / "gplvm_edu")], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    ask = "import gplvm_edu, gplvm_widgets; print(gplvm_edu.PPCA(2)); print(gplvm_edu.__file__, gplvm_widgets.__file__)"
+    for folder in (tmp_path, tmp_path / "environment"):
+        answer = subprocess.run([python, "-c", ask], cwd=folder, env={}, capture_output=True, text=True, timeout=120)
+        assert answer.returncode == 0, answer.stderr[-2000:]
+        assert answer.stdout.startswith("PPCA()") and answer.stdout.count(str(tmp_path)) == 2, answer.stdout

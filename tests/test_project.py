@@ -194,12 +194,27 @@ def test_classifiers_are_those_that_pypi_knows():
     assert [c for c in PROJECT["project"]["classifiers"] if c not in known] == []
 
 
-@pytest.mark.parametrize("package, folder", [("gplvm_edu", "gplvm_edu"), ("gplvm_widgets", "widgets/gplvm_widgets")])
-def test_what_a_package_loads_from_beside_it_is_in_the_wheel(package, folder):
-    patterns = PROJECT["tool"]["setuptools"]["package-data"].get(package, [])
+@pytest.mark.parametrize("folder", ["gplvm_edu", "widgets/gplvm_widgets"])
+def test_what_a_package_loads_from_beside_it_is_in_the_wheel(folder):
+    """The build takes every file of a package, but for what .gitignore names and what is excluded by name: nothing."""
+    build = PROJECT["tool"]["hatch"]["build"]
+    assert folder in build["targets"]["wheel"]["packages"]
+    assert "exclude" not in build and "exclude" not in build["targets"]["wheel"]
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()]
     beside = [p for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")]
-    names = [p.relative_to(ROOT / folder).as_posix() for p in beside if "__pycache__" not in p.parts]
-    assert [name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)] == []
+    names = [p.relative_to(ROOT) for p in beside if "__pycache__" not in p.parts]
+    assert [p for p in names if any(fnmatch(part, pattern) for part in p.parts for pattern in ignored)] == []
+
+
+def test_an_editable_install_puts_the_folders_of_the_packages_on_the_path():
+    """By a .pth file, which wins over a folder that only has the package's name (tests/test_binder.py tries it)."""
+    build = PROJECT["tool"]["hatch"]["build"]
+    parents = [Path(folder).parent.as_posix() for folder in build["targets"]["wheel"]["packages"]]
+    assert build["dev-mode-dirs"] == parents
+
+
+def test_the_lab_brings_pandas():
+    assert any(text.startswith("pandas>=") for text in PROJECT["project"]["optional-dependencies"]["lab"])
 
 
 # ---------------------------------------------------------------------- pages for people

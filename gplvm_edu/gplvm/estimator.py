@@ -20,6 +20,14 @@ JITTER = 1e-8  # of the variance of Y: bounds the noise from below
 class GPLVM(IterativeFit, KernelModel, MapModel):
     """Gaussian process latent variable model: latent positions optimised, the map to data integrated out.
 
+    Use it when you want a curved map of some hundred rows that also says where it does not know.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N^3) a step; at N = 1000, by default, ? seconds.
+    Chapter: 5 (book/05_gplvm.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2

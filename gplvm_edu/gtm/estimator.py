@@ -27,6 +27,14 @@ SHEET_RULES = LOOP_RULES | {  # of every model with a grid of basis functions
 class GTM(SheetModel):
     """Generative topographic mapping: a sheet of Gaussians bent through the data, fitted by EM.
 
+    Use it when you want a curved map of thousands of rows, gaps or not, with a density that needs no search.
+
+    Columns: numbers of comparable scale.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D) a step, K nodes; at N = 1000, by default, ? seconds.
+    Chapter: 9 (book/09_gtm.ipynb).
+
     Parameters
     ----------
     grid : tuple of int, default (15, 15)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .. import checks
-from ..base import IterativeFit, LatentModel, MapModel, check_is_fitted, until_settled
+from ..base import IterativeFit, LatentModel, MapModel, until_settled
 from ..linalg import fill_with_means, own_scale
 from .em import posterior_means
 from .fast import responsibilities
@@ -108,12 +108,6 @@ class GridModel(IterativeFit, LatentModel):
 
     if_slow = "Use a coarser grid, or lower max_iter."
 
-    def __getattr__(self, name):
-        """Called for what is not there: a fitted value before `fit` is missed by whichever method needs it."""
-        if name.endswith("_") and not name.startswith("_"):
-            check_is_fitted(self, msg=f"This %(name)s is not fitted yet, so it has no {name}: call fit(Y) first.")
-        return super().__getattr__(name)
-
     def matrix_size(self, N, D) -> int:
         """As many rows as nodes: responsibilities are products, and what is factorised is smaller."""
         return len(self.nodes_) if "nodes_" in vars(self) else prod(check_grid("grid", self.grid))
@@ -132,6 +126,7 @@ class GridModel(IterativeFit, LatentModel):
         """
         self.nodes_ = latent_grid(check_grid("grid", self.grid))
         self.rows_ = checks.observed_columns(Y)
+        checks.fewer_than_columns(f"grid={self.grid}", self.nodes_.shape[1], Y.shape[1])
         measured = np.broadcast_to(measured, Y.shape[1])
         self.centre_ = find_centre(Y, measured)
         self.mean_ = self.centre_.mean

@@ -151,6 +151,14 @@ def som_iterates(Y, X, prototypes, widths) -> Iterator[SOMState]:
 class BatchSOM(GridModel):
     """Self-organising map, batch version: winners, their means, and averages over a shrinking neighbourhood.
 
+    Use it when you know self-organising maps and want one to compare with: prototypes on a grid, and no density.
+
+    Columns: numbers of comparable scale.
+    NaN: no.
+    Answers: transform, inverse_transform.
+    Cost: O(K N D + K^2 D) a step, K nodes; at N = 1000, by default, ? seconds.
+    Chapter: 9 (book/09_gtm.ipynb).
+
     Parameters
     ----------
     grid : tuple of int, default (15, 15)

@@ -192,6 +192,14 @@ def _curvatures(X, basis):
 class ManifoldAlignedGTM(GTM):
     """GTM with manifold-aligned noise: large along the sheet where the nodes are far apart, small across it.
 
+    Use it when rows lie between the nodes of a GTM, along its sheet, and round noise would blur the sheet.
+
+    Columns: numbers of comparable scale.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D q) a step, K nodes; at N = 1000, by default, ? seconds.
+    Chapter: 10 (book/10_gtm_variants.ipynb).
+
     Parameters
     ----------
     grid, basis, width, alpha, terms, max_iter, tol, random_state, verbose : as in `GTM`

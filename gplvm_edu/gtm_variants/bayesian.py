@@ -168,6 +168,14 @@ def bayesian_iterates(Y, Phi, weights, precision, alpha=1.0, max_iter=200, noise
 class BayesianGTM(GTM):
     """GTM that sets its own regulariser and noise by the evidence; compare widths by `log_evidence_`.
 
+    Use it when a GTM should find its own smoothness and noise, without rows set aside.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D + K M^2 + M^3) a step, K nodes, M functions; at N = 1000, by default, ? seconds.
+    Chapter: 10 (book/10_gtm_variants.ipynb).
+
     Parameters
     ----------
     grid, basis, width, terms, max_iter, tol, random_state, verbose : as in `GTM`

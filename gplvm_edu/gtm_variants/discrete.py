@@ -179,6 +179,14 @@ class DiscreteMap(SheetMap):
 class DiscreteGTM(GTM):
     """GTM for binary data, one-hot categories, and tables that mix them with numbers. NaN means not observed.
 
+    Use it when columns are yes or no, or categories, alone or beside numbers.
+
+    Columns: numbers, 0 or 1, and one-hot categories, in any mixture.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D + K M^2) a step, K nodes, M functions; at N = 1000, by default, ? seconds.
+    Chapter: 10 (book/10_gtm_variants.ipynb).
+
     Parameters
     ----------
     blocks : "auto", a kind, or a list of (kind, columns)
@@ -207,6 +215,7 @@ class DiscreteGTM(GTM):
     """
 
     knows_evidence = False
+    any_units = "each block of columns has a noise model of its own"
     rules = SHEET_RULES | {
         "blocks": checks.rule(check_blocks),
         "n_steps": checks.rule(checks.whole_number, at_most=1000),

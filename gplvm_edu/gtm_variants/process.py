@@ -153,6 +153,14 @@ class ProcessSheetMap(KernelMap):
 class GaussianProcessGTM(KernelModel, SheetModel):
     """GTM without basis functions: the sheet has a Gaussian process prior over the nodes.
 
+    Use it when a kernel, and no number of basis functions, should say how smooth a GTM is.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D + K^3) a step, K nodes; at N = 1000, by default, ? seconds.
+    Chapter: 10 (book/10_gtm_variants.ipynb).
+
     Parameters
     ----------
     grid : tuple of int

@@ -148,6 +148,14 @@ class SemiLinearMap(SheetMap):
 class SemiLinearGTM(GTM):
     """GTM with curved and straight latent dimensions: a sheet, and one low-rank covariance for all nodes.
 
+    Use it when one or two directions are curved and others straight, so that a grid over all would be too large.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(K N D + N D^2 + D^3) a step, K nodes; at N = 1000, by default, ? seconds.
+    Chapter: 10 (book/10_gtm_variants.ipynb).
+
     Parameters
     ----------
     grid, basis : tuple of int

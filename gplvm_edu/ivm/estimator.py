@@ -37,6 +37,14 @@ def check_noise(name, value) -> Noise | None:
 class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     """Sparse Gaussian process latent variable model: an active set chosen by the informative vector machine.
 
+    Use it when GPLVM is too slow (a thousand rows and more), rows have gaps, or columns are labels or ordered levels.
+
+    Columns: numbers of comparable scale; with `noise`, labels and levels too.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(d^2 N) a pass, d active rows; at N = 1000, by default, ? seconds.
+    Chapter: 7 (book/07_ivm.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2
@@ -138,6 +146,11 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         self.optimiser = optimiser
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def any_units(self) -> str:
+        """Noise models that were chosen may differ from column to column."""
+        return "" if self.noise is None or isinstance(self.noise, Gaussian) else "each column has its own noise model"
 
     def matrix_size(self, N, D) -> int:
         """The kernel matrix of the active set."""

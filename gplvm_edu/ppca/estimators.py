@@ -101,6 +101,14 @@ class _LinearGaussianModel(IterativeFit, MapModel):
 class PPCA(_LinearGaussianModel):
     """Probabilistic PCA: a Gaussian latent point, a linear map, the same noise in every direction.
 
+    Use it when you want the first map of any table: linear, at once, with a density, samples and gaps filled.
+
+    Columns: numbers of comparable scale.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N D min(N, D)), with gaps O(N D q^2) a step; at N = 1000, by default, ? seconds.
+    Chapter: 1 (book/01_ppca.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2
@@ -183,6 +191,14 @@ class PPCA(_LinearGaussianModel):
 class FactorAnalysis(_LinearGaussianModel):
     """Factor analysis by EM: PPCA with a noise variance for each column.
 
+    Use it when columns have units or noise levels of their own, and a linear map will do.
+
+    Columns: numbers in any units.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N D q^2) a step; at N = 1000, by default, ? seconds.
+    Chapter: 1 (book/01_ppca.ipynb).
+
     Parameters
     ----------
     n_components, random_state, verbose : as in `PPCA`
@@ -203,6 +219,7 @@ class FactorAnalysis(_LinearGaussianModel):
     """
 
     same_noise = False
+    any_units = "each column has a noise variance of its own"
 
     def __init__(
         self,
@@ -239,6 +256,14 @@ class FactorAnalysis(_LinearGaussianModel):
 
 class DualPPCA(MapModel):
     """Dual PPCA: the weights are integrated out and the latent positions optimised.
+
+    Use it when you want PCA as a GP-LVM with a linear kernel: the positions are parameters, with a doubt about the map.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N D min(N, D)); at N = 1000, by default, ? seconds.
+    Chapter: 1 (book/01_ppca.ipynb).
 
     It shares the principal subspace with PPCA, but neither the noise variance nor the likelihood. It is the GP-LVM
     with a linear kernel. Positions are parameters without a prior: a new row goes to the x that minimises its expected

@@ -58,6 +58,14 @@ def check_priors(name, value) -> np.ndarray | None:
 class GenerativeClassifier(WholeFit, SaysWhyNot, KernelModel, KnownNames, ClassifierMixin, BaseEstimator):
     """A Bayesian GP-LVM for each class; a new row belongs where its density, times the class's share, is largest.
 
+    Use it when you want classes, and how probable a row is under each: rows with gaps, rows that fit none.
+
+    Columns: numbers of comparable scale, and a label for each row.
+    NaN: in fit and in new rows.
+    Answers: score_samples, predict.
+    Cost: O(N M^2 q + N M D + M^3) a step, M inducing points; at N = 1000, by default, ? seconds.
+    Chapter: 13 (book/13_prediction.ipynb).
+
     Parameters
     ----------
     n_components, n_inducing : int, default 10 and 50

@@ -32,6 +32,7 @@ NO_MAP = "only positions of the training points were fitted, so a new point has 
 class _ProximityMap(LatentModel):
     """What the methods of this chapter share: Y holds data, or the distances themselves."""
 
+    spare_dimensions = ""
     rules = {
         "n_components": checks.rule(checks.whole_number),
         "metric": checks.rule(
@@ -50,7 +51,8 @@ class _ProximityMap(LatentModel):
     def _distances(self, Y):
         """Checked distances (N, N) between the training points, whose data or distances Y are."""
         N, D = Y.shape
-        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        because = f"{N} centred points span {N - 1} dimensions at most"
+        checks.components(self.n_components, N, D, N - 1, because, self.spare_dimensions)
         if self.metric == "distance":
             distances = checks.distances(Y, "The distance matrix")
             distances = 0.5 * (distances + distances.T)  # symmetric but for rounding
@@ -67,6 +69,14 @@ class _ProximityMap(LatentModel):
 
 class Isomap(_ProximityMap):
     """Isomap: classical MDS of geodesic distances, measured along the manifold on which the data lie.
+
+    Use it when the data lie on a bent sheet, and what counts is the distance along it; also as a start for a GP-LVM.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters
     ----------
@@ -107,6 +117,7 @@ class Isomap(_ProximityMap):
     True
     """
 
+    spare_dimensions = "a curved sheet may need more of them to lie flat"
     rules = _ProximityMap.rules | {
         "n_neighbors": checks.rule(checks.whole_number),
         "disconnected": checks.rule(checks.choice, ("bridge", "error")),
@@ -216,6 +227,14 @@ class _StressMap(IterativeFit, _ProximityMap):
 class MetricMDS(_StressMap):
     """Metric multidimensional scaling: a map whose distances are nearest to those given in stress, by SMACOF.
 
+    Use it when a picture of the rows at hand should keep all distances as nearly as it can.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 q) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
+
     Parameters
     ----------
     n_components, metric : as in `Isomap`
@@ -257,6 +276,14 @@ class MetricMDS(_StressMap):
 
 class SammonMapping(_StressMap):
     """Sammon's mapping: metric MDS in which errors count relative to the distance, so that small ones are kept.
+
+    Use it when small distances matter most, and a picture of the rows at hand is enough.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 q) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters
     ----------
@@ -308,6 +335,14 @@ class SammonMapping(_StressMap):
 
 class NonMetricMDS(_StressMap):
     """Kruskal's non-metric multidimensional scaling: only the order of the distances is kept.
+
+    Use it when only the order of the distances can be trusted, as with judgements of likeness.
+
+    Columns: numbers of comparable scale, or distances.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 (q + log N)) a step; at N = 1000, by default, ? seconds.
+    Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters
     ----------

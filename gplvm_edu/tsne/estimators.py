@@ -49,6 +49,14 @@ def check_perplexity(perplexity, n_samples) -> float:
 class TSNE(IterativeFit, LatentModel):
     """t-SNE: positions whose neighbourhoods, under a Student t distribution, are those of the data.
 
+    Use it when you want a picture of clusters among the rows at hand, and nothing else.
+
+    Columns: numbers of comparable scale.
+    NaN: no.
+    Answers: fit_transform.
+    Cost: O(N^2 q) a step; at N = 1000, by default, ? seconds.
+    Chapter: 11 (book/11_tsne.ipynb).
+
     Parameters
     ----------
     n_components : int, default 2
@@ -190,6 +198,14 @@ def check_bandwidths(name, value):
 
 class TSNEPriorGPLVM(GPLVM):
     """GP-LVM with t-SNE's cost as the energy of a prior: local structure kept, and a map to the data.
+
+    Use it when you want t-SNE's picture of neighbourhoods, and a map to the data and back.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N^3) a step; at N = 1000, by default, ? seconds.
+    Chapter: 11 (book/11_tsne.ipynb).
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ class _SpectralMap(LatentModel):
 
     def _check_size(self, Y):
         N, D = Y.shape
-        checks.components(self.n_components, N, D, N - 1, f"{N} centred points span {N - 1} dimensions at most")
+        because = f"{N} centred points span {N - 1} dimensions at most"
+        checks.components(self.n_components, N, D, N - 1, because, spare="a kernel has more features than columns")
 
 
 def kernel_or_function(name, value):
@@ -82,6 +83,14 @@ def kernel_or_function(name, value):
 
 class KernelPCA(KernelModel, _SpectralMap):
     """Kernel PCA: principal components of features that are given by a kernel only.
+
+    Use it when a kernel says how alike two rows are, and the main directions of its features are enough.
+
+    Columns: numbers of comparable scale, or a kernel matrix.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 3 (book/03_unify.ipynb).
 
     Parameters
     ----------
@@ -140,6 +149,11 @@ class KernelPCA(KernelModel, _SpectralMap):
         self.metric = metric
         self.shrink = shrink
 
+    @property
+    def any_units(self) -> str:
+        """A kernel that was chosen may know the units of the columns."""
+        return "" if self.kernel is None else "the kernel is the reader's own"
+
     def fit(self, Y, y=None) -> Self:
         """Keep the leading eigenvectors of the centred kernel matrix."""
         Y = self.check_data(Y)
@@ -196,6 +210,14 @@ def _inverse_width(Y):
 
 class ClassicalMDS(_SpectralMap):
     """Classical multidimensional scaling (principal coordinates): a map from distances or from similarities.
+
+    Use it when you have distances or similarities in place of a table, and want a map of them in one step.
+
+    Columns: numbers of comparable scale, or distances, or similarities.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 3 (book/03_unify.ipynb).
 
     Parameters
     ----------

@@ -15,6 +15,14 @@ LAWS = "its latent coordinates say how far a row breaks each law, and nothing of
 class MinorComponents(DensityModel):
     """Minor component analysis: the directions in which data vary least, that is, linear relations that nearly hold.
 
+    Use it when you look for linear laws that the columns nearly obey, and for rows that break them.
+
+    Columns: numbers of comparable scale.
+    NaN: in new rows.
+    Answers: transform, impute, score_samples, sample.
+    Cost: O(N D^2 + D^3); at N = 1000, by default, ? seconds.
+    Chapter: 3 (book/03_unify.ipynb).
+
     The inverse covariance is low rank plus a multiple of the identity, K^{-1} = X X' + c I.
 
     Parameters

@@ -99,6 +99,14 @@ def by_relevance(parameters) -> Parameters:
 class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     """Bayesian GP-LVM: both the map and the latent points are integrated out, the latter by a variational bound.
 
+    Use it when you don't know how many latent dimensions there are, or want to know how sure each row's place is.
+
+    Columns: numbers of comparable scale.
+    NaN: in fit and in new rows.
+    Answers: transform, inverse_transform, impute, score_samples, sample, map_.
+    Cost: O(N M^2 q + N M D + M^3) a step, M inducing points; at N = 1000, by default, ? seconds.
+    Chapter: 12 (book/12_variational.ipynb).
+
     The objective is the evidence lower bound (ELBO) of Titsias and Lawrence (2010).
 
     Parameters
@@ -353,5 +361,6 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         """What depends on the data: `rules` has the rest."""
         N, D = Y.shape
         most = max(N, D, MODEST)
-        checks.components(self.n_components, N, D, most, "more dimensions than rows or columns have nothing to explain")
+        because = "more dimensions than rows or columns have nothing to explain"
+        checks.components(self.n_components, N, D, most, because, spare="relevance switches them off")
         checks.observed_columns(Y)

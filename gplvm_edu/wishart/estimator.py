@@ -30,6 +30,14 @@ MATRICES = "its density is one of whole kernel matrices, and gives a single new 
 class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
     """Probabilistic kernel PCA: each feature of a kernel is a Gaussian over the points, and the points are found.
 
+    Use it when you have a kernel or distances, and want kernel PCA with a noise level and a likelihood.
+
+    Columns: numbers of comparable scale, or a kernel matrix, or distances.
+    NaN: no.
+    Answers: transform.
+    Cost: O(N^3); at N = 1000, by default, ? seconds.
+    Chapter: 4 (book/04_wishart.ipynb).
+
     Given distances instead of a kernel it is probabilistic principal coordinate analysis.
 
     Parameters
@@ -130,6 +138,11 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def any_units(self) -> str:
+        """A kernel that was chosen may know the units of the columns."""
+        return "" if self.kernel is None else "the kernel is the reader's own"
+
     def iterates(self, Y) -> Iterator[WishartState]:
         """Generator of states (positions, noise, log likelihood): those of EM, or one of the closed form."""
         Y = self.check_data(Y)
@@ -204,7 +217,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         """S for the rows of Y, or for the kernel matrix or the distances given as Y; refuses bad ones."""
         N, D = Y.shape
         because = "centring takes one direction of the points, and the noise needs another"
-        checks.components(self.n_components, N, D, max(N - 2, 0), because)
+        checks.components(self.n_components, N, D, max(N - 2, 0), because, spare="a kernel's features are many")
         if self.metric == "kernel":
             self.kernel_ = self.start_kernel(inverse_width=_inverse_width(Y))
             K, rows = self.kernel_(Y), Y

@@ -3,9 +3,12 @@
 import csv
 import io
 import re
+from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
+
+from gplvm_edu.checks import text_column
 
 from ..words import brief
 
@@ -57,9 +60,20 @@ def read_table(content, label_column=""):
 
 def check_data(data):
     """Data as a finite float array (N, D) of a size that a picture makes sense for, or a clear error."""
+    if isinstance(data, str | bytes | PurePath):
+        raise ValueError(
+            f"The data must be an array or a table, got {brief(repr(data))}. If that is a file, read it first: "
+            "table = read_table(open(path, 'rb').read()), of gplvm_widgets.gplvm, and then explore_gplvm(table.data, "
+            "table.labels)."
+        )
     try:
         Y = np.asarray(data, dtype=float)
     except (TypeError, ValueError) as error:
+        if found := text_column(data):
+            raise ValueError(
+                f"The data must be numbers, and column {_quoted(found[0])} holds {_quoted(found[1])}. Leave that "
+                "column out; if it says which class a row belongs to, pass it as labels: explore_gplvm(Y, labels)."
+            ) from None
         raise ValueError(f"The data must be numbers, one row for each point: {error}.") from None
     if Y.ndim != 2:
         raise ValueError(f"The data must be a table with one row for each point, got an array of shape {Y.shape}.")
