@@ -645,7 +645,7 @@ def fewer_than_columns(what, n_dimensions, n_features) -> None:
 def comparable_scales(Y, model, names=None) -> None:
     """Warn if half of the columns that vary do so a hundred times less than another one: a matter of their units.
 
-    The largest deviation is compared with the lower median of those above 0. The course's own data stay below 3, raw
+    The largest deviation is compared with the lower median of those above 0 (and above rounding). The course's own data stay below 3, raw
     wine has 388 and raw breast cancer 8660; the smallest deviation would say less, because images have pixels that are
     nearly always blank. Costs O(ND).
 
@@ -657,7 +657,7 @@ def comparable_scales(Y, model, names=None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a column without any value has no deviation
         deviations = np.nan_to_num(scale * np.nanstd(Y / scale, axis=0))
-    varying = np.sort(deviations[deviations > 0])
+    varying = np.sort(deviations[deviations > 1e-10 * deviations.max(initial=0.0)])  # the others vary by rounding
     if len(varying) and varying[-1] > UNEQUAL * varying[(len(varying) - 1) // 2]:
         column = int(np.argmax(deviations))
         name = f"column {column}" if names is None else f"column {str(names[column])!r}"

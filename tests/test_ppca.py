@@ -440,7 +440,7 @@ def test_the_duals_density_has_its_weights_integrated_out():
     x = model.transform(Y[:1])[0]
     spread = (x @ model.weight_covariance_ @ x + model.noise_variance_) * np.eye(4)
     expected = multivariate_normal(model.inverse_transform(x[None])[0], spread).logpdf(Y[0])
-    assert_allclose(model.score_samples(Y[:1]), expected)
+    assert_allclose(model.best_log_density(Y[:1]), expected)
     filled, deviation = model.impute([[Y[0, 0], np.nan, Y[0, 2], Y[0, 3]]], return_std=True)
     assert filled[0, 0] == Y[0, 0] and deviation[0, 1] > np.sqrt(model.noise_variance_)
 
