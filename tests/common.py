@@ -17,8 +17,10 @@ QUESTIONS = (  # what every fitted model can be asked, or says why not
     "sample",
 )
 WITHOUT_FILES = ("tsne",)  # experiments on data that ship with scikit-learn or are simulated
-# In a fit nothing is doubtful to numpy, scipy or us, but that a short one is not at its end.
-warnings_are_errors = pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+# In a fit nothing is doubtful to numpy, scipy or us, but that a short one is not at its end, or one needs no step.
+warnings_are_errors = pytest.mark.filterwarnings(
+    "error", "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::gplvm_edu.base.AtRestWarning"
+)
 
 
 def awkward(rng, N, D):

@@ -352,15 +352,15 @@ class TSNEPriorGPLVM(GPLVM):
         if not isinstance(self.init, str) or self.init != "tsne":
             return starts.initial_positions(Y, self.n_components, self.init, self.random_state), None
         tsne = TSNE(self.n_components, self.perplexity, max_iter=START_STEPS, tol=0.0, random_state=self.random_state)
-        state = None
+        states = tsne.iterates(Y)  # no `fit`, which would warn of a descent that is not over: this is a start
+        state, interrupt = next(states), None
         try:
-            for state in tsne.iterates(Y):  # no `fit`, which would warn of a descent that is not over: this is a start
+            preparing("its start by t-SNE", state.step, START_STEPS)
+            for state in states:
                 preparing("its start by t-SNE", state.step, START_STEPS)
-        except KeyboardInterrupt as interrupt:
-            if state is None:
-                raise
-            return state.X, interrupt
-        return state.X, None
+        except KeyboardInterrupt as pressed:
+            interrupt = pressed
+        return state.X, interrupt
 
     @property
     def climbs(self) -> int:
@@ -370,10 +370,11 @@ class TSNEPriorGPLVM(GPLVM):
     @property
     def at_rest(self) -> str:
         """Why the start is at rest: how little the likelihood weighs, and where it would weigh as much as the prior."""
-        share = likelihood_share(*self.rows_.shape, self.temperature_)
+        (N, D), tau = self.rows_.shape, self.temperature_
+        share = likelihood_share(N, D, tau)
         return (
-            f"At temperature={self.temperature_:.3g} the likelihood has a share of {share:.2g} in the objective, and a "
-            f"start at rest under the prior stays where it is; both weigh the same at {1 / self.rows_.size:.2g} "
+            f"At temperature={tau:.3g} the likelihood has a share of {share:.2g} in the objective, and a "
+            f"start at rest under the prior stays where it is; both weigh the same at {1 / (N * D):.2g} "
             '(temperature=None, chapter 11, "How hot?"). Raise the temperature, or lower tol.'
         )
 

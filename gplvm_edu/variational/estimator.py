@@ -90,7 +90,7 @@ def by_relevance(parameters) -> Parameters:
     (array([[2., 1.]]), RBF(variance=1, inverse_width=[5, 0.1]))
     """
     mu, S, Z, kernel, noise = parameters
-    order = np.argsort(-ard_weights(kernel, mu.shape[1]), kind="stable")  # (12.29)
+    order = np.argsort(-ard_weights(kernel, mu.shape[1]), kind="stable")
     if (order[:-1] < order[1:]).all():
         return parameters
     return Parameters(mu[:, order], None if S is None else S[:, order], Z[:, order], reordered(kernel, order), noise)
