@@ -15,6 +15,7 @@ FLOOR = (
     "timing",
     "linalg",
     "checks",
+    "tables",
     "kernels",
     "optimise",
     "maps",

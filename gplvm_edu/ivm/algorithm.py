@@ -127,7 +127,7 @@ def outer_step(Y, X, model, options) -> SparseState:
         options.optimise_active,
         options.optimiser,
         options.n_steps,
-        own_units(Y).unit if isinstance(model.noise, Gaussian) else 1.0,  # labels have no unit
+        own_units(Y / model.noise.scale).unit if isinstance(model.noise, Gaussian) else 1.0,  # labels have no unit
     )
     model = model.with_kernel(kernel)
     if options.n_steps:

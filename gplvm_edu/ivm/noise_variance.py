@@ -111,7 +111,7 @@ def learn_noise_variances(noise, sites, X, kernel, prior_precision=1.0, n_steps=
     >>> from gplvm_edu.noise import Gaussian
     >>> m = np.array([[2.0], [0.0], [1.0], [1.0]])                               # about 1, with a variance of 1/2
     >>> learn_noise_variances(Gaussian(0.1), Sites(m, np.full((4, 1), 0.1)), np.zeros((4, 1)), Bias(100.0), n_steps=30)
-    Gaussian(variance=0.6664, mean=None)
+    Gaussian(variance=0.6663, mean=None)
     """
     variances = sites.variances.copy()
     for _ in range(n_steps):

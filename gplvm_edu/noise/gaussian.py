@@ -45,7 +45,7 @@ class Gaussian(Noise):
 
     @property
     def shared(self) -> bool:
-        """True unless dimensions differ in their variance, or f has another scale than y: then one covariance serves all columns."""
+        """True where one covariance serves all columns: they share the variance, and f has the scale of y."""
         by_row = self.variance.ndim == 0 or (self.variance.ndim == 2 and self.variance.shape[1] == 1)
         return by_row and bool(np.all(self.scale == 1.0))
 
