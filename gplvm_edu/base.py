@@ -469,7 +469,8 @@ class CodedColumns(MapModel):
             checks.parameters(self)
             names = [str(name) for name in Y.columns]
             coding = tables.read_coding(Y, lambda number, column: self.codes_one_hot(number, column, names))
-        self.coding_ = coding
+        if reset:
+            self.coding_ = coding
         if coding is None:
             return super().read_numbers(Y, reset, min_samples)
         if tables.is_table(Y):

@@ -82,7 +82,7 @@ def check_kinds(name, kinds, allowed=()) -> dict:
     """
     if not kinds:
         raise ValueError(
-            f"{name} is empty: say {{column: kind}} for one column at least, such as {{'age': 'gaussian'}}."
+            f"{name} must say {{column: kind}} for one column at least, such as {{'age': 'gaussian'}}, got {{}}."
         )
     for key, kind in kinds.items():
         parts = key if isinstance(key, tuple) else (key,)

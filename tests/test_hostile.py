@@ -95,7 +95,8 @@ PART_OF_A_FIT = (
         "steps_from",
     ),
     *("make_map", "sheet_fields", "node_means", "evidence", "variance_of", "draw_latent", "latent_means", "at_nodes"),
-    *("near_places", "posterior", "node_log_densities", "lower_stress"),
+    *("near_places", "posterior", "node_log_densities", "lower_stress", "read_numbers", "codes_one_hot"),
+    "first_kernel",
 )
 counted = {"cases": 0, "refused": 0, "seconds": 0.0}
 

@@ -145,7 +145,7 @@ class SparseGPLVM(IterativeFit, CodedColumns):
 
     def first_kernel(self, noise, variance) -> Kernel:
         """The kernel to start from: without a `White` part where the noise learns its own variance."""
-        kernel = common_start(variance, noise=0.01)  # (7.22)
+        kernel = common_start(variance, noise=0.01)
         smooth, _ = split_white(kernel)
         return kernel if smooth is None or noise is None or not noise.learns_variance else smooth
 
