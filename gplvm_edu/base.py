@@ -22,9 +22,9 @@ from sklearn.base import (
     clone,  # noqa: F401
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from . import checks, threads
+from . import checks, tables, threads
 from .kernels import Kernel, scaled_to_data
 from .linalg import nearest_rows
 from .maps import Places, best_place, distinct_columns, search_places
@@ -217,15 +217,7 @@ class LatentModel(
         else:
             check_is_fitted(self)
         with np.errstate(invalid="ignore", over="ignore"), checks.words_for_text(Y):  # infinities: we look afterwards
-            Y = validate_data(
-                self,
-                Y,
-                reset=reset,
-                dtype=np.float64,
-                copy=reset,
-                ensure_min_samples=min_samples if reset else 1,
-                ensure_all_finite="allow-nan",
-            )
+            Y = self.read_numbers(Y, reset, min_samples if reset else 1)
         if reset:
             checks.parameters(self)
             self.check_room(*Y.shape)
@@ -244,6 +236,18 @@ class LatentModel(
         if not self.any_units and not checks.no_labels(Y, name):
             checks.comparable_scales(Y, name, getattr(self, "feature_names_in_", None))
         return Y
+
+    def read_numbers(self, Y, reset, min_samples) -> np.ndarray:
+        """Y as a float64 array with the columns, and their names, of `fit`; NaN and infinity may be in it."""
+        return validate_data(
+            self,
+            Y,
+            reset=reset,
+            dtype=np.float64,
+            copy=reset,
+            ensure_min_samples=min_samples,
+            ensure_all_finite="allow-nan",
+        )
 
     def check_entries(self, Y, reset, gaps) -> None:
         """Look for infinity, for gaps where there may be none, and for numbers that can't be squared."""
@@ -646,6 +650,55 @@ class MapModel(DensityModel):
         """
         Y = self.check_rows(Y)
         return self.map_.log_density(Y, self.place(Y, n_starts).X[:, 0])[0]
+
+
+class CodedColumns(MapModel):
+    """A model with a map that takes tables whose columns hold words.
+
+    A pandas DataFrame with categorical columns, or columns of words, is coded as numbers before the model sees it, in
+    `fit` and ever after, and `impute` gives a DataFrame back. `n_features_in_` counts the columns of the table,
+    `coding_.names` has those of the numbers; `coding_` is None where the data were numbers. What comes out of
+    `inverse_transform`, `reconstruct` and `sample` has the columns of the numbers, and may be passed in again.
+
+    The subclass writes `codes_one_hot(number, column, names)`: how a `tables.Column` of categories is coded.
+    """
+
+    coding_: tables.Coding | None
+
+    def read_numbers(self, Y, reset, min_samples) -> np.ndarray:
+        """As in every model, and words are coded."""
+        coding = None if reset else self.coding_
+        if reset and tables.has_categories(Y):
+            checks.parameters(self)
+            names = [str(name) for name in Y.columns]
+            coding = tables.read_coding(Y, lambda number, column: self.codes_one_hot(number, column, names))
+        if reset:
+            self.coding_ = coding
+        if coding is None:
+            return super().read_numbers(Y, reset, min_samples)
+        if tables.is_table(Y):
+            validate_data(self, Y, reset=reset, skip_check_array=True)
+            Y = tables.encode(Y, coding)
+        Y = check_array(Y, dtype=np.float64, copy=reset, ensure_min_samples=min_samples, ensure_all_finite="allow-nan")
+        if Y.shape[1] != len(coding.names):
+            raise ValueError(
+                f"{type(self).__name__} was fitted to a table with categories: pass a DataFrame with the same columns, "
+                f"or an array of numbers with the {len(coding.names)} columns of coding_.names, got {Y.shape[1]}."
+            )
+        return Y
+
+    def impute(self, Y, return_std=False, n_starts=5):
+        """Y with each gap filled by its expected value; optionally deviations of a new observation, else 0.
+
+        A table with categories comes back as one, with the likeliest category in a gap (of an ordered one the level
+        nearest to the expected one), and so do its deviations: of a category that of the answer yes or no to "is it
+        this one?", of an ordered one in levels.
+        """
+        checks.flag("return_std", return_std)
+        filled, std = super().impute(Y, return_std=True, n_starts=n_starts)
+        if self.coding_ is not None and tables.is_table(Y):
+            filled, std = tables.fill_table(Y, filled, std, self.coding_)
+        return (filled, std) if return_std else filled
 
 
 def expected_failed_checks(estimator) -> dict:

@@ -645,7 +645,7 @@ def fewer_than_columns(what, n_dimensions, n_features) -> None:
 def comparable_scales(Y, model, names=None) -> None:
     """Warn if half of the columns that vary do so a hundred times less than another one: a matter of their units.
 
-    The largest deviation is compared with the lower median of those above 0 (and above rounding). The course's own data stay below 3, raw
+    The largest deviation is compared with the lower median of those above 0. The course's own data stay below 3, raw
     wine has 388 and raw breast cancer 8660; the smallest deviation would say less, because images have pixels that are
     nearly always blank. Costs O(ND).
 

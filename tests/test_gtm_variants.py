@@ -1005,7 +1005,7 @@ HOT = labels(0, 20, 4, "multinomial")
         (DiscreteGTM([("bernoulli", [0, 1])]), BITS, "leave out column 2, 3 of 4"),
         (DiscreteGTM([("bernoulli", [0, 1, 2, 3]), ("gaussian", [3])]), BITS, "column 3 more than once"),
         (DiscreteGTM([("bernoulli", [0, 1, 2, 7])]), BITS, "column 7, but Y has 4"),
-        (DiscreteGTM("poisson"), BITS, "got 'poisson'"),
+        (DiscreteGTM("poisson"), BITS, "kind 'poisson'.*square root"),
         (DiscreteGTM([("bernoulli", [0.5])]), BITS, "blocks must be .* whole numbers"),
         (DiscreteGTM([("bernoulli", [])]), BITS, "blocks must be"),
         (DiscreteGTM(None), BITS, "blocks must be .* got None"),

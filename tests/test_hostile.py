@@ -96,6 +96,7 @@ PART_OF_A_FIT = (
     ),
     *("make_map", "sheet_fields", "node_means", "evidence", "variance_of", "draw_latent", "latent_means", "at_nodes"),
     *("near_places", "posterior", "node_log_densities", "lower_stress", "default_kernel", "start_kernel"),
+    *("read_numbers", "codes_one_hot", "first_kernel"),
 )
 counted = {"cases": 0, "refused": 0, "seconds": 0.0}
 

@@ -16,6 +16,7 @@ FLOOR = (
     "linalg",
     "checks",
     "progress",
+    "tables",
     "kernels",
     "optimise",
     "maps",

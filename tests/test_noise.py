@@ -915,7 +915,7 @@ def test_columns_of_several_kinds_and_gaps_are_fitted_together():
             "Row 3 of Y has no observed",
         ),
         (dict(kernel=RBF()), "no white noise"),
-        (dict(noise="probit"), "noise must be a noise model"),
+        (dict(noise=0.1), "noise must be a noise model"),
         (dict(noise=[Probit(), Probit()]), "one model"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from .. import checks
+from ..base import CodedColumns
 from ..gtm import GTM, GTMState, SheetMap, basis_functions, grid_spacing, principal_sheet
 from ..gtm.estimator import SHEET_RULES
 from ..gtm.fast import responsibilities
@@ -176,7 +177,7 @@ class DiscreteMap(SheetMap):
         return Y
 
 
-class DiscreteGTM(GTM):
+class DiscreteGTM(CodedColumns, GTM):
     """GTM for binary data, one-hot categories, and tables that mix them with numbers. NaN means not observed.
 
     Use it when columns are yes or no, or categories, alone or beside numbers.
@@ -189,9 +190,13 @@ class DiscreteGTM(GTM):
 
     Parameters
     ----------
-    blocks : "auto", a kind, or a list of (kind, columns)
-        Kinds are "gaussian", "bernoulli" and "multinomial" (one-hot columns of ONE category). "auto" takes columns of
-        zeros and ones for Bernoulli and all others for Gaussian.
+    blocks : "auto", a kind, {column: kind}, or a list of (kind, columns)
+        Kinds are "gaussian", "bernoulli" (or "binary") and "multinomial" (or "categorical": the one-hot columns of ONE
+        category). A column is a name of a DataFrame, a number, or a tuple of them: ``{"height": "gaussian", (3, 4, 5):
+        "categorical"}``. Columns that a dictionary leaves out are found as with "auto", which takes columns of zeros
+        and ones for Bernoulli, one-hot columns whose names begin alike (``colour_red``, ``colour_blue``) for one
+        category, and all others for Gaussian. Categorical columns of a DataFrame, and columns of words, are coded
+        one-hot; an order of the categories is forgotten.
     grid, basis, width, alpha, terms, max_iter, tol, random_state, verbose : as in `GTM`
         alpha is not scaled for discrete columns: log odds have no units.
     n_steps : int
@@ -201,6 +206,8 @@ class DiscreteGTM(GTM):
     ----------
     As in `GTM`, and
     blocks_ : list of Block
+    coding_ : tables.Coding or None
+        How a table with categories became numbers: `coding_.names` are the columns of `means_` and `sample`.
     means_ : ndarray (K, D)
         Means of Gaussian columns, probabilities of the others.
 
@@ -223,7 +230,7 @@ class DiscreteGTM(GTM):
 
     def __init__(
         self,
-        blocks: str | list = "auto",
+        blocks: str | list | dict = "auto",
         grid: tuple[int, ...] = (15, 15),
         basis: tuple[int, ...] = (4, 4),
         width: float = 0.75,
@@ -246,12 +253,16 @@ class DiscreteGTM(GTM):
             check_labels(Y, self.blocks_)
         return Y
 
+    def codes_one_hot(self, number, column, names) -> bool:
+        """Every category has a column for each level: they are one multinomial block."""
+        return True
+
     def prepare(self, Y, measured=True) -> np.ndarray:
         """Find and check the blocks; keep the data and lay out nodes and basis functions.
 
         Only Gaussian columns are centred and have a scale: log odds have no units.
         """
-        self.blocks_ = read_blocks(self.blocks, Y)
+        self.blocks_ = read_blocks(self.blocks, Y, getattr(self, "feature_names_in_", None), self.coding_)
         check_labels(Y, self.blocks_)
         numbers = [c for kind, columns in self.blocks_ if kind == "gaussian" for c in columns]
         return super().prepare(Y, np.isin(np.arange(Y.shape[1]), numbers))

@@ -1,7 +1,8 @@
 """The sparse GP-LVM by the informative vector machine (chapter 7).
 
 `selection` chooses the active set, `active` holds its likelihood, `active_map` what it says about every other row,
-`inactive` where those rows go, `algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
+`inactive` where those rows go, `noise_variance` how Gaussian noise learns, `columns` which noise a column has,
+`algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
 """
 
 from . import fast
@@ -23,9 +24,11 @@ from .active_map import (
     selection_map,
 )
 from .algorithm import SparseOptions, SparseState, outer_step, sparse_iterates, sparse_model, total_log_likelihood
+from .columns import read_noise
 from .estimator import SparseGPLVM
 from .fast import select_active_set
 from .inactive import likeliest_starts, place_inactive
+from .noise_variance import expected_squares, learn_noise_variances, place_covariances
 from .selection import (
     IVMPosterior,
     Selection,
@@ -49,20 +52,24 @@ __all__ = [
     "active_log_likelihood_by_column",
     "column_groups",
     "entropy_reductions",
+    "expected_squares",
     "fast",
     "inactive_log_likelihood",
     "inactive_log_likelihood_by_column",
     "include",
     "ivm_select",
     "latent_moments",
+    "learn_noise_variances",
     "likeliest_starts",
     "log_likelihoods_at_active",
     "observed_sites",
     "one_covariance",
     "optimise_active_set",
     "outer_step",
+    "place_covariances",
     "place_inactive",
     "printed_active_log_likelihood",
+    "read_noise",
     "select_active_set",
     "select_by_column",
     "selection_map",

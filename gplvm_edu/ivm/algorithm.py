@@ -13,6 +13,7 @@ from .active import Sites, observed_sites, optimise_active_set, selection_sites
 from .active_map import ActiveMap, selection_map
 from .fast import select_active_set
 from .inactive import likeliest_starts, place_inactive
+from .noise_variance import learn_noise_variances
 from .selection import Selection
 
 
@@ -31,6 +32,14 @@ class SparseModel(NamedTuple):
     def with_kernel(self, kernel) -> "SparseModel":
         """The model once its kernel has learnt."""
         return sparse_model(kernel, None if self.noise_in_kernel else self.noise, self.jitter)
+
+    def learn_noise(self, sites, X, latent_prior=None) -> "SparseModel":
+        """The model once free variances of Gaussian noise have learnt from the active rows, (8.29b)."""
+        if self.noise_in_kernel or not self.noise.learns_variance:
+            return self
+        by_column = Sites(sites.means, np.broadcast_to(sites.variances.T, sites.means.T.shape).T)
+        precision = 1.0 if latent_prior == "gaussian" else 0.0
+        return self._replace(noise=learn_noise_variances(self.noise, by_column, X, self.f_kernel, precision))
 
     def active_sites(self, Y, selection) -> Sites:
         """Gaussian observations of the active rows, with the noise that `kernel` itself does not hold, (7.12)."""
@@ -109,18 +118,20 @@ def outer_step(Y, X, model, options) -> SparseState:
     """
     X = X.copy()
     first = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 1
-    I = first.active
+    I, sites = first.active, model.active_sites(Y, first)
     X[I], kernel, n_evaluations = optimise_active_set(
-        model.active_sites(Y, first),
+        sites,
         X[I],
         model.kernel,
         options.latent_prior,
         options.optimise_active,
         options.optimiser,
         options.n_steps,
-        own_units(Y).unit if isinstance(model.noise, Gaussian) else 1.0,  # labels have no unit
+        own_units(Y / model.noise.scale).unit if isinstance(model.noise, Gaussian) else 1.0,  # labels have no unit
     )
     model = model.with_kernel(kernel)
+    if options.n_steps:
+        model = model.learn_noise(sites, X[I], options.latent_prior)
     selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 3: all have moved
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)

@@ -7,34 +7,17 @@ from typing import Self
 import numpy as np
 
 from .. import checks, starts
-from ..base import IterativeFit, KernelModel, MapModel
+from ..base import CodedColumns, IterativeFit, KernelModel
 from ..gplvm import JITTER
-from ..kernels import Kernel, common_start
-from ..linalg import fill_with_means, own_scale, unit_gaussian_log_density
-from ..noise import Gaussian, Noise, PerColumn
+from ..kernels import Kernel, common_start, split_white
+from ..linalg import fill_with_means, nearest_rows, own_scale, unit_gaussian_log_density
+from ..noise import Gaussian, Noise
 from ..optimise import METHODS
 from .algorithm import SparseOptions, SparseState, sparse_iterates, sparse_model
+from .columns import check_noise, is_one_hot, read_noise, stated_kinds
 
 
-def check_noise(name, value) -> Noise | None:
-    """A noise model, one for each column of a list, or None for the kernel's `White` part.
-
-    Examples
-    --------
-    >>> check_noise("noise", [Gaussian(0.1), Gaussian(0.2)])
-    PerColumn([Gaussian(variance=0.1, mean=None), Gaussian(variance=0.2, mean=None)])
-    """
-    several = isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, Noise) for one in value)
-    noise = PerColumn(value) if several else value
-    if noise is not None and not isinstance(noise, Noise):
-        raise ValueError(
-            f"{name} must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for each column, or "
-            f"None for the kernel's White part, got {checks.shown(value)} (chapter 8)."
-        )
-    return noise
-
-
-class SparseGPLVM(IterativeFit, KernelModel, MapModel):
+class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     """Sparse Gaussian process latent variable model: an active set chosen by the informative vector machine.
 
     Use it when GPLVM is too slow (a thousand rows and more), rows have gaps, or columns are labels or ordered levels.
@@ -53,8 +36,14 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     max_iter : int, default 15
         T, the passes of Algorithm 1: a schedule, there is no other end.
     kernel : as in `GPLVM`
-    noise : None, a noise model of `gplvm_edu.noise`, or a list with one for each column
-        None: Gaussian noise of the variance of the kernel's `White` part, which is learnt.
+    noise : None, a noise model of `gplvm_edu.noise`, a list with one for each column, a word, or {column: either}
+        None: Gaussian noise of the variance of the kernel's `White` part, which is learnt. Words are "gaussian",
+        "probit" (or "binary"), "ordinal" and "categorical" (a `Probit` for each level); a column is a name of a
+        DataFrame, a number, or a tuple of them: ``{"height": "gaussian", "smoker": "probit", "grade": "ordinal"}``.
+        Columns that are left out are "gaussian". Categorical columns of a DataFrame, and columns of words, are read by
+        themselves: ordered ones as "ordinal", two levels as "probit", more as "categorical". The levels of a category
+        are answers of their own here, whose probabilities need not sum to 1; `DiscreteGTM` ties them. The variance of a
+        Gaussian is learnt, unless it is held: ``Gaussian(0.1, fixed="variance")``.
     optimise_active : bool, default True
         Move the active rows too, or the kernel's parameters only.
     n_steps : int, default 5
@@ -78,6 +67,8 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     history_ : ndarray
         The objective after each pass, the start included; it need not rise.
     n_active_, n_iter_, n_evaluations_ : int; converged_ : bool
+    coding_ : tables.Coding or None
+        How a table with categories became numbers: `coding_.names` are the columns of `sample` and `inverse_transform`.
     map_ : ActiveMap
     jitter_ : float
         What was added to the variance of the kernel's `White` part, in the units of Y squared.
@@ -164,8 +155,8 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
     def iterates(self, Y) -> Iterator[SparseState]:
         """Prepare the fit and yield its states, the start first; `fit` exhausts this, a widget pauses it."""
         noise, variance = self.prepare(Y)
-        kernel = self.start_kernel(variance=variance)
-        filled, _ = fill_with_means(self.rows_)
+        kernel = self.first_kernel(noise, variance)
+        filled, _ = fill_with_means(self.rows_ / self.units_)
         X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
         if noise is not None:
             noise = noise.start(self.rows_, prior_variance=float(np.mean(kernel.diag(X))))
@@ -173,15 +164,33 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         model = sparse_model(kernel, noise, self.jitter_)
         yield from sparse_iterates(self.rows_ - self.mean_, X, model, options, self.max_iter)
 
+    def first_kernel(self, noise, variance) -> Kernel:
+        """The kernel to start from: without a `White` part where the noise learns its own variance."""
+        kernel = self.start_kernel(variance=variance)
+        smooth, _ = split_white(kernel)
+        own = self.kernel is None and noise is not None and noise.learns_variance
+        return smooth if own and smooth is not None else kernel
+
+    def codes_one_hot(self, number, column, names) -> bool:
+        """A column of answers for each level where they have no order, and are more than two."""
+        return is_one_hot(column, stated_kinds(check_noise("noise", self.noise), names, len(names)).get(number))
+
     def prepare(self, Y):
-        """Check everything; the noise model (None: the kernel's) and the variance. Sets `rows_`, `mean_`, `jitter_`."""
+        """Check everything; the noise model (None: the kernel's) and the variance.
+
+        Sets `rows_`, `mean_`, `units_` (of each column, 1 but for Gaussian noise of another scale) and `jitter_`.
+        """
         Y = self.check_data(Y)
         noise = self.check_parameters(Y)
         checks.observed_columns(checks.observed_rows(Y))
         self.rows_ = Y if noise is None else noise.check(Y)
         _, mean = fill_with_means(self.rows_)
         self.mean_ = mean if noise is None else np.zeros(Y.shape[1])
-        variance = own_scale(self.rows_ - mean) ** 2 if noise is None or isinstance(noise, Gaussian) else 1.0
+        self.units_ = np.ones(Y.shape[1])
+        for model, columns in [] if noise is None else noise.blocks:
+            self.units_[columns] = model.scale if isinstance(model, Gaussian) else 1.0
+        numbers = noise is None or isinstance(noise, Gaussian)
+        variance = own_scale((self.rows_ - mean) / self.units_) ** 2 if numbers else 1.0
         self.jitter_ = JITTER * variance
         return noise, variance
 
@@ -195,6 +204,11 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         self.log_likelihood_, self.n_evaluations_ = float(state.value - prior), state.n_evaluations
         return self
 
+    def near_places(self, Y, n_starts) -> np.ndarray:
+        """Latent positions of the nearest training rows, (M, n_starts, q), each column measured in its own unit."""
+        n_starts = checks.whole_number("n_starts", n_starts)
+        return self.embedding_[nearest_rows(Y / self.units_, self.rows_ / self.units_, n_starts)]
+
     # --- checks ----------------------------------------------------------------------------------------------
     def check_rows(self, Y, gaps=True) -> np.ndarray:
         """New rows as the noise model reads them, with at least one value in each."""
@@ -205,7 +219,7 @@ class SparseGPLVM(IterativeFit, KernelModel, MapModel):
         """What depends on the data, and on two arguments; the noise model, None for that of the kernel."""
         N, D = Y.shape
         checks.components(self.n_components, N, D, max(N - 1, 1), f"{N} points span {N - 1} dimensions at most")
-        noise = check_noise("noise", self.noise)
+        noise = read_noise(self.noise, Y, getattr(self, "feature_names_in_", None), self.coding_)
         if self.kernel is not None:
             sparse_model(self.kernel, noise)  # a kernel without noise is refused here
         return noise

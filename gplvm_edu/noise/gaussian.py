@@ -4,20 +4,27 @@ from typing import Self
 
 import numpy as np
 
+from .. import checks
 from ..linalg import fill_with_means
 from .model import LOG_EXTREME, Noise
 from .terms import Terms, gaussian_terms
 
 
 class Gaussian(Noise):
-    """y = f + mean + noise of a stated variance, equations (8.9) and (8.10).
+    """y = scale f + mean + noise of some variance, equations (8.9) and (8.10).
 
     Parameters
     ----------
     variance : float, ndarray (D,) or ndarray (N, D)
-        One for all, one for each dimension, or one for each entry; (N, 1) is one for each point.
+        One for all, one for each dimension, or one for each entry; (N, 1) is one for each point. In the units of y
+        squared. A sparse GP-LVM learns it, unless it is `fixed` or stands for each entry or point.
     mean : None, float or ndarray (D,)
         Added to f; None: the column means of Y, by `start` (and 0 until then).
+    scale : float or ndarray (D,)
+        Units of y that one unit of f makes: beside answers and grades, whose f has the size of 1, the deviation of the
+        column. It is stated, never learnt: the kernel's variance learns the size of f.
+    fixed : "variance", "mean" or a tuple of them
+        What stays as it is when the noise learns.
 
     Examples
     --------
@@ -30,14 +37,19 @@ class Gaussian(Noise):
     (True, False)
     """
 
-    def __init__(self, variance=0.1, mean=None):
+    learnt = ("mean", "variance")
+
+    def __init__(self, variance=0.1, mean=None, scale=1.0, *, fixed=()):
         self.variance = self._parameter(variance, "variance", positive=True, most_axes=2, may_be_open=False)
         self.mean = self._parameter(mean, "mean")
+        self.scale = self._parameter(scale, "scale", positive=True, may_be_open=False)
+        self.fixed = self._names_to_fix(fixed)
 
     @property
     def shared(self) -> bool:
-        """True unless dimensions differ in their variance: then one covariance serves all columns."""
-        return self.variance.ndim == 0 or (self.variance.ndim == 2 and self.variance.shape[1] == 1)
+        """True where one covariance serves all columns: they share the variance, and f has the scale of y."""
+        by_row = self.variance.ndim == 0 or (self.variance.ndim == 2 and self.variance.shape[1] == 1)
+        return by_row and bool(np.all(self.scale == 1.0))
 
     @property
     def offset(self):
@@ -51,10 +63,14 @@ class Gaussian(Noise):
                 f"This Gaussian has a variance for each of {self.variance.shape[0]} rows, and Y has "
                 f"{Y.shape[0]}: take those of the rows you mean, noise.rows(index)."
             )
-        return gaussian_terms(Y, mean + self.offset, variance, self.variance)
+        s = self.scale
+        log_Z, g, nu = gaussian_terms(Y, s * mean + self.offset, s**2 * variance, self.variance)  # of s f + mean
+        return Terms(log_Z, s * g, s**2 * nu)
 
     def check_values(self, Y) -> np.ndarray:
-        """Y, if the variances and means have its shape."""
+        """Y, if the variances, means and scales have its shape."""
+        if self.scale.size not in (1, Y.shape[-1] if Y.ndim else 1):
+            raise ValueError(f"scale has {self.scale.size} entries, one for each dimension, but Y has shape {Y.shape}.")
         if np.size(self.offset) not in (1, Y.shape[-1] if Y.ndim else 1):
             raise ValueError(f"mean has {self.mean.size} entries, one for each dimension, but Y has shape {Y.shape}.")
         if self.variance.ndim == 1 and Y.ndim == 2 and self.variance.size not in (1, Y.shape[1]):
@@ -77,29 +93,54 @@ class Gaussian(Noise):
 
     def predict(self, mean, variance):
         """The expected y."""
-        return mean + self.offset + 0.0 * np.asarray(variance)
+        return self.scale * mean + self.offset + 0.0 * np.asarray(variance)
 
     def deviation(self, mean, variance):
         """Standard deviation of y: that of f and that of the noise together."""
-        return np.sqrt(variance + self.variance + 0.0 * np.asarray(mean))
+        return np.sqrt(self.scale**2 * variance + self.variance + 0.0 * np.asarray(mean))
 
     def signal_deviation(self, mean, variance):
-        """Standard deviation of f: the noise has mean 0."""
-        return np.sqrt(variance + 0.0 * np.asarray(mean))
+        """Standard deviation of scale f: the noise has mean 0."""
+        return self.scale * np.sqrt(variance + 0.0 * np.asarray(mean))
 
     def draw(self, f, rng):
         """y for given f."""
-        return f + self.offset + np.sqrt(self.variance) * rng.standard_normal(f.shape)
+        return self.scale * f + self.offset + np.sqrt(self.variance) * rng.standard_normal(f.shape)
 
     def rows(self, index) -> Self:
         """The model of some rows; of new rows nothing is known if each row has its own variance."""
         return self if self.variance.ndim < 2 else self.copy(variance=self.variance[index])
 
-    # --- the mean moves f, the variance adds to that of f --------------------------------------------
+    # --- the variance, learnt by EM ---------------------------------------------------------------------------
+    @property
+    def learns_variance(self) -> bool:
+        """Whether the variance is free: not fixed, and not stated for each row, as a measured one is."""
+        return "variance" not in self.fixed and self.variance.ndim < 2
+
+    def learn_variance(self, squares) -> Self:
+        """A copy whose variance is the mean of the expected squared noise (n, D), in the units of f; NaN is a gap.
+
+        One variance is that of all columns together, one for each column that of its own; equation (8.29b).
+        """
+        if not self.learns_variance or np.isnan(squares).all():
+            return self.copy()
+        axis, scaled = (None if self.variance.ndim == 0 else 0), squares * self.scale**2
+        seen = ~np.isnan(scaled)
+        total, n = np.sum(np.where(seen, scaled, 0.0), axis=axis), np.sum(seen, axis=axis)
+        found = np.where(n > 0, total / np.maximum(n, 1), self.variance)  # (8.29b)
+        return self.copy(variance=np.clip(found, 1.0 / checks.EXTREME, checks.EXTREME))
+
+    # --- the mean moves y, the variance adds to that of scale f --------------------------------------------
     @property
     def theta(self) -> np.ndarray:
         """The means, then the logarithms of the variances, as one vector."""
         return np.concatenate([np.ravel(self.offset), np.log(np.ravel(self.variance))])
+
+    @property
+    def is_free(self) -> np.ndarray:
+        """Which entries of `theta` are learnt: none of what is `fixed`."""
+        free = [name not in self.fixed for name in self.learnt]
+        return np.repeat(free, [np.size(self.offset), self.variance.size])
 
     def with_theta(self, theta) -> Self:
         """A copy with these means and log variances."""
@@ -112,16 +153,20 @@ class Gaussian(Noise):
     def theta_gradient(self, Y, mean, variance) -> np.ndarray:
         """Gradient of the sum of ln Z in `theta`."""
         terms = self.evaluate(Y, mean, variance)
+        g, nu = terms.g / self.scale, terms.nu / self.scale**2  # of y's own mean and variance
         with np.errstate(over="ignore"):
-            in_variance = 0.5 * (terms.g**2 - terms.nu)  # (8.5)
+            in_variance = 0.5 * (g**2 - nu)  # (8.5)
             in_log = in_variance * self.variance
-        in_log = np.where(np.isfinite(in_log), in_log, 0.5 * terms.g * (terms.g * self.variance))  # g^2 is no number
-        in_log = _sum_to(in_log, self.variance.shape)
-        return np.concatenate([np.ravel(_sum_to(terms.g, np.shape(self.offset))), np.ravel(in_log)])
+        in_log = np.where(np.isfinite(in_log), in_log, 0.5 * g * (g * self.variance))  # g^2 is no number
+        parts = _sum_to(g, np.shape(self.offset)), _sum_to(in_log, self.variance.shape)
+        return np.concatenate([np.ravel(part) for part in parts])
 
     def parameters(self) -> dict:
-        """Variance and mean by name."""
-        return {"variance": self.variance, "mean": self.mean}
+        """Variance and mean by name; scale, where it was stated."""
+        stated = {"variance": self.variance, "mean": self.mean}
+        if np.any(self.scale != 1.0):
+            stated["scale"] = self.scale
+        return stated
 
 
 def _sum_to(values, shape):

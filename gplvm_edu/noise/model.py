@@ -104,6 +104,7 @@ class Noise:
     ``signal_deviation(mean, variance)``   standard deviation of E[y | f], because f is uncertain
     ``sample(f, random_state)``            observations of given latent values
     ``learn(Y, mean, variance)``           a copy whose parameters maximise the sum of ln Z
+    ``learn_variance(squares)``            a copy whose Gaussian variances are means of expected squared noise
     ``rows(index)``                        the model of some rows
     ``blocks``                             [(model, its columns)], here one for all
     ``shared``                             True if nu depends neither on Y nor on the column
@@ -115,6 +116,7 @@ class Noise:
     shared = False
     learnt: tuple[str, ...] = ()  # names of the parameters in `theta`
     fixed: tuple[str, ...] = ()  # of those that `learn` leaves as they are
+    learns_variance = False
 
     # --- one observation -------------------------------------------------------------------------------------
     def evaluate(self, Y, mean, variance) -> Terms:
@@ -202,6 +204,10 @@ class Noise:
 
         *_, last = minimise(value_and_gradient, theta[free], "l-bfgs", max_iter=max_iter)
         return at(last.x)
+
+    def learn_variance(self, squares) -> Self:
+        """A copy; where the noise is Gaussian, with the mean of the expected squares (n, D) for its variance."""
+        return self.copy()
 
     @property
     def theta(self) -> np.ndarray:

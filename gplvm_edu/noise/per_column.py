@@ -102,6 +102,15 @@ class PerColumn(Noise):
         Y, mean, variance = together(self._rows_of_columns(Y), mean, variance)
         return self._mapped(lambda model, d: model.learn(Y[:, d], mean[:, d], variance[:, d], max_iter))
 
+    @property
+    def learns_variance(self) -> bool:
+        """Whether any column has a variance that is free."""
+        return any(model.learns_variance for model in self.models)
+
+    def learn_variance(self, squares) -> Self:
+        """A copy whose Gaussian columns have each learnt their variance, equation (8.29b)."""
+        return self._mapped(lambda model, d: model.learn_variance(squares[:, d]))
+
     def predict(self, mean, variance):
         """The expected y of every column, in that column's own terms."""
         return self._columnwise("predict", mean, variance)
