@@ -3,6 +3,10 @@
 At the best position of each row the columns are fitted too well: with q coordinates to choose, a row can reproduce q
 columns exactly, and their variance would go to 0. So a residual counts together with what it can't show, the variance
 of f and that which the uncertain place makes.
+
+Few columns say little about a place: with four Gaussian columns, 40 active rows of 120 and q = 1 the variance of the
+least noisy one came out two to four times too large on ten draws, the others near the truth. With six and all rows
+active 55 of 60 were within a factor 1.5 (tests/test_columns.py).
 """
 
 import numpy as np
