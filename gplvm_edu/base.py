@@ -367,10 +367,10 @@ class IterativeFit(WholeFit, SuitedThreads):
         )  # anything else is refused in a moment
         state = None
         with Watch(type(self).__name__, most, self.if_slow, shown) as watch, closing(self.iterates(Y)) as states:
-            for n_steps, state in enumerate(states):
-                if watch.awake:
-                    done = getattr(state, "step", getattr(state, "sweeps", n_steps))
-                    watch.step(done, state.value, state.stopped)
+            for number, state in enumerate(states):
+                if number >= watch.due:
+                    done = getattr(state, "step", getattr(state, "sweeps", number))
+                    watch.step(number, done, state.value, state.stopped)
         self.check_rise(self.history_)
         self.check_end(state)
         return self

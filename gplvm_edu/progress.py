@@ -6,6 +6,7 @@ tells by `preparing`.
 
 import time
 from contextvars import ContextVar
+from math import inf
 
 from . import checks
 
@@ -61,21 +62,24 @@ class Watch:
 
     Notes
     -----
-    Without a bar the clock is read for three seconds and never again: `awake` is False from then on, and the loop need
-    not call.
+    `due` is the number of the next state that it wants to see: the next one where there is a bar; else the first,
+    second, fourth, eighth, ... after the start, until three seconds are over, and none after that. So a fit of a
+    thousand quick steps reads the clock about ten times.
 
     Examples
     --------
     >>> with Watch("GTM", 10, "Use a coarser grid.", verbose=False) as watch:
-    ...     watch.step(0, -12.5)
-    ...     watch.awake
-    True
+    ...     for number, value in enumerate([-9.0, -5.0, -3.0, -2.0, -1.5]):
+    ...         if number >= watch.due:
+    ...             watch.step(number, number, value)
+    >>> watch.due
+    8
     """
 
     def __init__(self, name, most, advice, verbose=False):
         self.name, self.most, self.advice = name, most, advice
         self.phase, self.phase_most, self.began = None, most, 0.0
-        self.judged, self.warned, self.awake, self.bar = False, False, True, None
+        self.judged, self.warned, self.due, self.bar = False, False, 0.0, None
         self.verbose = verbose
 
     def __enter__(self):
@@ -95,11 +99,15 @@ class Watch:
             self._begin(phase, most)
         self._tell(done)
 
-    def step(self, done, value, stopped="") -> None:
-        """So many steps of the fit are made, and the objective is there; on the last one, why it is the last."""
+    def step(self, number, done, value, stopped="") -> None:
+        """A state with its number, the steps made, and the objective there; on the last one, why it is the last."""
         if self.phase != "":
             self._begin("", self.most)
         self._tell(done, f"objective {value:.7g}" + (f", {stopped}" if stopped else ""))
+        if self.bar is not None:
+            self.due = number + 1
+        else:
+            self.due = inf if self.judged else max(2 * number, 1)
 
     def _begin(self, phase, most):
         self.phase, self.phase_most, self.judged, self.began = phase, most, False, clock()
@@ -113,7 +121,6 @@ class Watch:
         if self.bar is not None:
             self.bar.set_postfix_str(text, refresh=False)
             self.bar.update(int(done) - self.bar.n)
-        self.awake = self.bar is not None or not self.judged
 
     def _judge(self, done):
         """Look once, when three seconds of this phase have passed, how long the rest of it will take."""

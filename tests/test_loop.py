@@ -185,19 +185,25 @@ def test_the_clock_is_read_until_the_fit_is_judged_and_never_again(slow):
     assert model.n_iter_ == 100 and len(slow) == 3  # at the start twice, and after the first step
 
 
-def watched(watch, n_steps):
+def watched(watch, n_steps, clock=None):
+    """Steps of a fit, and the numbers of the states that the watch wanted to see."""
+    seen = []
     with watch:
         for step in range(n_steps):
-            if watch.awake:
-                watch.step(step, 0.0)
+            if step >= watch.due:
+                seen.append(step)
+                watch.step(step, step, 0.0)
+            if clock is not None:
+                clock[0] += 0.1
+    return seen
 
 
-def test_steps_that_are_quick_are_judged_after_three_seconds_of_them(monkeypatch):
-    looks = []
-    monkeypatch.setattr(progress, "clock", lambda: looks.append(0) or 0.25 * len(looks))
-    with pytest.warns(LongFitWarning, match=r"made 11 of 10000 steps in 3 s: .* 45 minutes"):
-        watched(Watch("Model", 10**4, "Do less."), 100)
-    assert len(looks) == 13
+def test_steps_that_are_quick_are_looked_at_now_and_then_for_three_seconds(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "clock", lambda: now[0])
+    with pytest.warns(LongFitWarning, match=r"made 32 of 10000 steps in 3.2 s: .* 17 minutes"):
+        seen = watched(Watch("Model", 10**4, "Do less."), 1000, now)
+    assert seen == [0, 1, 2, 4, 8, 16, 32]
 
 
 @pytest.mark.parametrize("name", ITERATIVE)

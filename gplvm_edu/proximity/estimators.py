@@ -178,6 +178,7 @@ class _StressMap(IterativeFit, _ProximityMap):
         "tol": checks.rule(checks.number, at_least=0),
         "verbose": checks.rule(checks.flag),
     }
+    at_rest = "Where its stress is nearly 0 no map is better; else lower tol, or start elsewhere (init)."
     why_not = _ProximityMap.why_not | {"transform": NO_MAP, "place": NO_MAP}
 
     def __init__(

@@ -365,7 +365,8 @@ class TSNEPriorGPLVM(GPLVM):
     @property
     def climbs(self) -> int:
         """How often `max_iter` steps may be made: once more after each new bandwidth."""
-        return ROUNDS if (self.kernel is None or self.bandwidths is not None) and not self.learn_kernel else 1
+        chosen = (self.kernel is None or self.bandwidths is not None) and not np.any(self.learn_kernel)
+        return ROUNDS if chosen else 1
 
     @property
     def at_rest(self) -> str:
