@@ -27,13 +27,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from . import checks, tables, threads
 from .kernels import Kernel, scaled_to_data
 from .linalg import nearest_rows
-from .maps import Places, best_place, distinct_columns, search_places
+from .maps import COARSE, Places, best_place, distinct_columns, search_places
 from .marginal import (
     N_SAMPLES,
     LatentDensity,
     LatentDraws,
     UnitGaussian,
     importance_sample,
+    likely_places,
     marginal_log_density,
     mix,
     position_density,
@@ -581,11 +582,9 @@ class MapModel(DensityModel):
         Averages over `latent_draws`: where a row may lie in two places, both count, equation (5.34).
         """
         draws = self.latent_draws(Y, n_starts)
-        D = self.n_features_in_
-        mean, variance = np.empty((2, len(draws.X), D))
-        for row, (X, shares) in enumerate(zip(draws.X, draws.shares(), strict=True)):
-            mean[row], variance[row] = mix(shares, *self.map_.moments(X))
-        return *draws.moments(), mean, variance
+        rows = zip(draws.X, draws.shares(), strict=True)
+        mean, variance = zip(*(mix(shares, *self.map_.moments(X)) for X, shares in rows), strict=True)
+        return *draws.moments(), np.array(mean), np.array(variance)
 
     def reconstruct(self, Y, n_starts=5, noise=False) -> Reconstruction:
         """Expected value of EVERY entry of new rows, as `Reconstruction`: gaps (NaN) filled, the rest freed of noise.
@@ -612,10 +611,12 @@ class MapModel(DensityModel):
         Y, density = self.check_rows(Y), self.latent_density()
         n_starts = checks.whole_number("n_starts", n_starts)
         checks.room(f"n_samples={n_samples}", n_samples, max(self.map_.row_size, self.embedding_.shape[1] ** 2))
-        parts = [
-            importance_sample(self.map_, some, self.place(some, n_starts).X, density, n_samples, random_state)
-            for some in np.array_split(Y, max(1, len(Y) * n_samples // ROWS))
-        ]
+        parts = []
+        for some in np.array_split(Y, max(1, len(Y) * n_samples // ROWS)):
+            likely = likely_places(self.map_, some, density)
+            starts = np.concatenate([self.near_places(some, n_starts), likely], axis=1)
+            summits = search_places(self.map_, some, starts, tolerance=COARSE).X
+            parts.append(importance_sample(self.map_, some, summits, density, n_samples, random_state))
         return LatentDraws(*(np.concatenate(both) for both in zip(*parts, strict=True)))
 
     def score_samples(self, Y, n_starts=5, n_samples=N_SAMPLES, random_state=None, return_error=False):

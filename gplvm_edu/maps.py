@@ -73,6 +73,15 @@ class Map:
         """The values of `log_density` alone, (M,): a kind that has a shorter way than with the gradients takes it."""
         return self.log_density(Y, X)[0]
 
+    def log_likelihood_table(self, Y, X) -> np.ndarray:
+        """ln p(y_m | x_p) of every row at every point, (M, P); NaN in Y: not observed."""
+        points = zip(*self.moments(X), strict=True)
+        columns = [
+            gaussian_rows(Y, mean, np.broadcast_to(variance + self.noise_variance, Y.shape)).values
+            for mean, variance in points
+        ]
+        return np.column_stack(columns)
+
     def draw(self, mean, variance, rng) -> np.ndarray:
         """Observations where f has these means and variances."""
         return mean + np.sqrt(variance + self.noise_variance) * rng.standard_normal(mean.shape)

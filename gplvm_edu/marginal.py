@@ -15,6 +15,7 @@ from .linalg import squared_distances
 from .maps import BLOCK
 
 N_SAMPLES = 200  # draws for each row
+POOL, LIKELY = 150, 3  # points of a cloud, twice, and how many of them a search for summits starts from
 STEP = 1e-4  # of the differences that give the curvature at a place, in units of the latent spread
 WIDER = 1.2  # proposals are so many times as wide as the curvature says
 FROM_PRIOR = 0.25  # share of the draws that come from p(x) itself: no weight can be larger than its inverse
@@ -49,6 +50,11 @@ class PositionDensity(NamedTuple):
     centres: np.ndarray  # (N, q)
     width: float
     spread: float  # root of the mean variance of the positions
+
+    @property
+    def n_components(self) -> int:
+        """q."""
+        return self.centres.shape[1]
 
     def log_density(self, X) -> np.ndarray:
         r"""ln p(x) of points (..., q), equation (5.30).
@@ -150,6 +156,18 @@ def laplace_mixture(map_, Y, places, density) -> LaplaceMixture:
     log_mass[np.any(np.tril(distances < SAME * density.spread, -1), axis=2)] = -np.inf
     log_shares = log_mass - logsumexp(log_mass, axis=1, keepdims=True)
     return LaplaceMixture(places, axes.reshape(M, K, q, q), deviations, log_shares)
+
+
+def likely_places(map_, Y, density, n_places=LIKELY) -> np.ndarray:
+    """Where in a wide cloud of points p(y | x) p(x) is largest, for each row, (M, n_places, q): starts of a search.
+
+    Near neighbours of an odd row lie where the map is certain, and often its own place is far from all of them.
+    """
+    rng = checks.random_state(0)
+    wide = density.sample(POOL, rng) + density.spread * rng.standard_normal((POOL, density.n_components))
+    X = np.concatenate([density.sample(POOL, rng), wide])
+    table = map_.log_likelihood_table(Y, X) + density.log_density(X)
+    return X[np.argsort(-table, axis=1, kind="stable")[:, :n_places]]
 
 
 class LatentDraws(NamedTuple):

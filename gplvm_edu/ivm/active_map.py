@@ -89,6 +89,12 @@ class ActiveMap(KernelMap):
         values = self.noise_of_new_rows().log_partition(Y - self.mean, found.mean, self.by_output(found.variance))
         return np.sum(values, axis=1)  # (7.17)
 
+    def log_likelihood_table(self, Y, X) -> np.ndarray:
+        """ln p(y_n | x_p) of every row at every point, (n, P), equation (7.17)."""
+        found, noise, Y = self.predict(X), self.noise_of_new_rows(), Y - self.mean
+        points = zip(found.mean, self.by_output(found.variance), strict=True)
+        return np.column_stack([np.sum(noise.log_partition(Y, mean, v), axis=1) for mean, v in points])  # (7.17)
+
     def expectation(self, mean, variance) -> np.ndarray:
         """The expected observation, in the terms of the noise model: a probability for `Probit`."""
         return self.noise.predict(mean, variance)

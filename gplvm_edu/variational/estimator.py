@@ -337,16 +337,18 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         Parameters
         ----------
         Y : array (n, D)
-        method : "ratio" or "frozen"
+        method : "ratio", "frozen" or "sampled"
             The ratio of bounds (13.13), or the bound with phi(u) frozen (13.8). The second is smaller, and a true lower
-            bound of a normalised density.
+            bound of a normalised density. "sampled": what that bound is a bound of, by importance sampling (5.32).
         n_starts, max_iter, tol : as for `latent_posterior`
 
         Notes
         -----
         q(x*) is found with phi(u) frozen; the ratio is then evaluated exactly, once. Chapter 13, equation (13.17).
         """
-        checks.choice("method", method, DENSITIES, 'Chapter 13, "How likely is it?", compares them.')
+        checks.choice("method", method, (*DENSITIES, "sampled"), 'Chapter 13, "How likely is it?", compares them.')
+        if method == "sampled":
+            return super().score_samples(Y, n_starts)
         found = self.latent_posterior(Y, n_starts, max_iter, tol)
         if method == "frozen":
             return found.bound
@@ -354,8 +356,12 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         return ratio_of_bounds(self.map_, Y, found.mean, self.variance_of(found))[0]
 
     def score_samples(self, Y, n_starts=5) -> np.ndarray:
-        """Log density of new rows by the ratio of bounds, (n,); `score` is their mean."""
-        return self.log_density(Y, n_starts=n_starts)
+        """A lower bound of ln p(y) of new rows, (n,), that with phi(u) frozen (13.8); `score` is their mean.
+
+        `log_density` has the value itself by sampling, and the ratio of bounds. Where latent points were optimised,
+        there is no bound over them, and this is the sampled value.
+        """
+        return self.log_density(Y, "frozen" if self.map_.latent_prior else "sampled", n_starts)
 
     def check_parameters(self, Y) -> None:
         """What depends on the data: `rules` has the rest."""

@@ -45,6 +45,11 @@ class InducingMap(KernelMap):
         """The unit Gaussian, unless the latent points were optimised without one."""
         return None if self.latent_variance is None else "gaussian"
 
+    @property
+    def positions_are_parameters(self) -> bool:
+        """Whether the latent points were optimised, not integrated out."""
+        return self.latent_variance is None
+
     @cached_property
     def psi(self):
         """The Psi statistics of uncertain points, prepared once: a function of their means and variances."""
