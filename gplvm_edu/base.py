@@ -27,14 +27,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from . import checks, tables, threads
 from .kernels import Kernel, scaled_to_data
 from .linalg import nearest_rows
-from .maps import COARSE, Places, best_place, distinct_columns, search_places
+from .maps import Places, best_place, distinct_columns, search_places
 from .marginal import (
     N_SAMPLES,
     LatentDensity,
     LatentDraws,
     UnitGaussian,
+    find_summits,
     importance_sample,
-    likely_places,
     marginal_log_density,
     mix,
     position_density,
@@ -613,9 +613,7 @@ class MapModel(DensityModel):
         checks.room(f"n_samples={n_samples}", n_samples, max(self.map_.row_size, self.embedding_.shape[1] ** 2))
         parts = []
         for some in np.array_split(Y, max(1, len(Y) * n_samples // ROWS)):
-            likely = likely_places(self.map_, some, density)
-            starts = np.concatenate([self.near_places(some, n_starts), likely], axis=1)
-            summits = search_places(self.map_, some, starts, tolerance=COARSE).X
+            summits = find_summits(self.map_, some, self.near_places(some, n_starts), density)
             parts.append(importance_sample(self.map_, some, summits, density, n_samples, random_state))
         return LatentDraws(*(np.concatenate(both) for both in zip(*parts, strict=True)))
 

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from . import checks
 from .linalg import squared_distances
-from .maps import BLOCK
+from .maps import BLOCK, COARSE, search_places
 
 N_SAMPLES = 200  # draws for each row
 POOL, LIKELY = 150, 3  # points of a cloud, twice, and how many of them a search for summits starts from
@@ -170,6 +170,12 @@ def likely_places(map_, Y, density, n_places=LIKELY) -> np.ndarray:
     return X[np.argsort(-table, axis=1, kind="stable")[:, :n_places]]
 
 
+def find_summits(map_, Y, near, density) -> np.ndarray:
+    """Summits of p(y | x) for each row, (M, K, q), from the starts `near` (M, n, q) and from `likely_places`."""
+    starts = np.concatenate([near, likely_places(map_, Y, density)], axis=1)
+    return search_places(map_, Y, starts, tolerance=COARSE).X
+
+
 class LatentDraws(NamedTuple):
     """Draws of the latent point of each of M rows, and the logs of their weights p(y | x) p(x) / r(x)."""
 
@@ -199,7 +205,7 @@ def importance_sample(map_, Y, places, density, n_samples=N_SAMPLES, random_stat
     Y : ndarray (M, D)
         NaN where not observed.
     places : ndarray (M, K, q)
-        Summits of p(y | x), as `place` finds them.
+        Summits of p(y | x), as `find_summits` has them.
     density : LatentDensity
     n_samples : int
         S, for each row; at least 8.

@@ -18,7 +18,7 @@ from ..gtm import GTM
 from ..gtm_variants import BayesianGTM, SemiLinearGTM
 from ..ivm import SparseGPLVM
 from ..kernels import common_start, with_scales_fixed
-from ..marginal import UnitGaussian, importance_sample, marginal_log_density
+from ..marginal import UnitGaussian, find_summits, importance_sample, marginal_log_density
 from ..optimise import minimise
 from ..ppca import PPCA, FactorAnalysis
 from ..starts import initial_positions
@@ -142,8 +142,9 @@ CURES = {
 
 def under_unit_prior(model, Y) -> float:
     """Mean ln p(y) of rows if latent points came from N(0, I), whatever the positions look like."""
-    places = model.place(Y).X
-    draws = importance_sample(model.map_, Y, places, UnitGaussian(places.shape[2]))
+    density = UnitGaussian(model.embedding_.shape[1])
+    summits = find_summits(model.map_, Y, model.near_places(Y, 5), density)
+    draws = importance_sample(model.map_, Y, summits, density)
     return float(np.mean(marginal_log_density(draws)[0]))
 
 
