@@ -59,14 +59,15 @@ class GPLVMExplorer(Explorer):
     light = ("x1", "x2")
     questions = (
         Question(
-            "This run has a unit Gaussian prior on the positions. We switch the prior off and run again from the same "
-            "start. How will the points lie, measured by the numbers on the axes?",
+            "This run has a unit Gaussian prior on the positions, and with it the width of the kernel stays. We switch "
+            "the prior off, so that the width is learnt, and run again from the same start. How far around the points "
+            "will the map be certain, measured by the numbers on the axes?",
             TRAINED,
             dict(prior=False),
-            "Further apart. The kernel sees only the inverse width times the squared distance, so positions and width "
-            "can trade scale for nothing; the prior alone pulls the points in, and without it they spread while the "
-            "inverse width falls. Read the axes, not the shape.",
-            ("closer together", "as far apart as before", "further apart"),
+            "Less far. By the axes the cloud is about as wide as before, but nothing held the length scale, and it has "
+            "shrunk to about half: the white stops nearer to the points, the sheet may be rougher, and the likelihood "
+            "is higher. Whether the map is better is another question.",
+            ("farther", "as far as before", "less far"),
             2,
             "both",
         ),

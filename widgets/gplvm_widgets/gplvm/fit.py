@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gplvm_edu.gplvm import GPLVM, GPLVMState, value_and_gradients
-from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White
+from gplvm_edu.kernels import MLP, RBF, Bias, Linear, Matern32, White, with_scales_fixed
 from gplvm_edu.optimise import minimise
 
 from ..scene import remember
@@ -50,11 +50,12 @@ def printed_gradients(Y, X, kernel, latent_prior, jitter):
 
 
 class Snapshot(NamedTuple):
-    """One iterate of a run, its number, and the objective of all iterates so far (shared by all snapshots)."""
+    """One iterate of a run, its number, the objective of all iterates so far, and the model that climbs (both shared)."""
 
     step: int
     iterate: GPLVMState
     values: list
+    model: GPLVM
 
 
 def make_kernel(Y, kernel, inverse_width, noise):
@@ -68,7 +69,8 @@ def make_kernel(Y, kernel, inverse_width, noise):
 def start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points):
     """The model at its start; where it is does not depend on how it will climb."""
     Y = load(data, n_points, scale)[0]
-    model = GPLVM(kernel=make_kernel(Y, kernel, inverse_width, noise), init=init, max_iter=0, random_state=seed)
+    kernel = make_kernel(Y, kernel, inverse_width, noise)
+    model = GPLVM(kernel=kernel, init=init, latent_prior=None, max_iter=0, random_state=seed)
     (state,) = model.iterates(Y)
     return model.keep(state, [state.value])
 
@@ -76,8 +78,9 @@ def start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points)
 @remember(maxsize=4)
 def model_at(data, scale, kernel, inverse_width, noise, init, seed, n_points, state):
     """The model of one iterate; `state` None is the start."""
-    model = start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points)
-    return model if state is None else copy.copy(model).keep(state.iterate, state.values[: state.step + 1])
+    if state is None:
+        return start_model(data, scale, kernel, inverse_width, noise, init, seed, n_points)
+    return copy.copy(state.model).keep(state.iterate, state.values[: state.step + 1])
 
 
 @remember(maxsize=4)
@@ -85,6 +88,8 @@ def slope_at_start(start, prior, gradient):
     """The objective at the start, and the gradient's slope along itself over the slope by differences: 1 if right."""
     gradients = value_and_gradients if gradient == CORRECTED else printed_gradients
     kernel, latent_prior = start.kernel_.copy(), "gaussian" if prior else None
+    if prior:
+        kernel = with_scales_fixed(kernel)
 
     def evaluate(X, theta):
         kernel.theta = theta
@@ -114,5 +119,5 @@ def snapshots(data, scale, kernel, inverse_width, noise, init, seed, n_points, o
         if last is not None:
             yield last.step / steps, last
         values.append(iterate.value)
-        last = Snapshot(len(values) - 1, iterate, values)
+        last = Snapshot(len(values) - 1, iterate, values, model)
     yield 1.0, last
