@@ -89,10 +89,10 @@ def position_density(X) -> PositionDensity:
 
     Examples
     --------
-    >>> X = np.random.default_rng(0).standard_normal((200, 1))
+    >>> X = np.random.default_rng(1).standard_normal((200, 2))
     >>> density = position_density(X)
-    >>> 0.1 < density.width < 0.7, density.sample(3, np.random.RandomState(0)).shape
-    (True, (3, 1))
+    >>> 0.2 < density.width < 0.5, density.sample(3, np.random.RandomState(0)).shape
+    (True, (3, 2))
     """
     N, q = X.shape
     spread = float(np.sqrt(np.mean(np.var(X, axis=0)))) or 1.0

@@ -661,7 +661,7 @@ def test_noise_that_depends_on_f_has_no_variance_and_the_map_says_why(name):
 
 @pytest.mark.identity
 def test_gaussian_noise_of_each_column_has_a_variance_for_each():
-    noise = [Gaussian(variance) for variance in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    noise = [Gaussian(variance, fixed="variance") for variance in (0.1, 0.2, 0.3, 0.4, 0.5)]
     model = make("SparseGPLVM", noise=noise).fit(data())
     assert_array_equal(model.map_.noise_variance, [0.1, 0.2, 0.3, 0.4, 0.5])
     X = model.embedding_[:4]

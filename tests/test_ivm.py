@@ -617,7 +617,8 @@ def test_new_rows_land_where_they_decode_to_themselves(fitted, oil):
     found = fitted.reconstruct(new)
     decoded, X = found.mean, found.latent_mean
     assert X.shape == (30, 2) and np.sqrt(np.mean((decoded - new) ** 2)) < 0.2
-    assert_allclose(fitted.transform(new), X, atol=1e-12)
+    assert_allclose(X, fitted.latent_draws(new).moments()[0])  # the mean of p(x | y); the best place lies nearby
+    assert np.median(np.linalg.norm(fitted.transform(new) - X, axis=1)) < 0.1
     assert_allclose(fitted.inverse_transform(X), decoded)
     mean, deviation = fitted.inverse_transform(X, return_std=True)
     assert mean.shape == (30, 12) and deviation.shape == (30, 12)
@@ -745,7 +746,7 @@ def test_noise_for_each_row_is_fitted_but_not_asked_about_new_rows(noise):
             ask()
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.* latent dimensions, and Y has:UserWarning")
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.long
 def test_random_fits_end_finite(seed):

@@ -50,7 +50,7 @@ def printed_gradients(Y, X, kernel, latent_prior, jitter):
 
 
 class Snapshot(NamedTuple):
-    """One iterate of a run, its number, the objective of all iterates so far, and the model that climbs (both shared)."""
+    """One iterate of a run, its number; shared by all of a run, the objective so far and the model that climbs."""
 
     step: int
     iterate: GPLVMState
