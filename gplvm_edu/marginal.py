@@ -91,7 +91,7 @@ def position_density(X) -> PositionDensity:
     --------
     >>> X = np.random.default_rng(1).standard_normal((200, 2))
     >>> density = position_density(X)
-    >>> 0.2 < density.width < 0.5, density.sample(3, np.random.RandomState(0)).shape
+    >>> 0.3 < density.width < 0.7, density.sample(3, np.random.RandomState(0)).shape
     (True, (3, 2))
     """
     N, q = X.shape

@@ -326,19 +326,18 @@ def test_each_question_can_be_asked_and_its_answer_holds(explorer):
 
     with_prior, model, without, free = both(1)
     assert [q.choices[q.right] for q in explorer.questions] == [
-        "further apart",
+        "less far",
         "the mean of all digits",
         "no, it ends lower",
     ]
-    assert np.abs(positions(without)).max() > 1.5 * np.abs(positions(with_prior)).max()
-    assert positions(without).std() > 1.5 * positions(with_prior).std()
-    assert without.panel("latent").x.limits[1] > with_prior.panel("latent").x.limits[1]  # to be seen on the axes
-    assert free.kernel_["rbf"].inverse_width < model.kernel_["rbf"].inverse_width
+    assert 0.8 < positions(without).std() / positions(with_prior).std() < 1.25  # "about as wide as before"
+    assert model.kernel_["rbf"].inverse_width == 1.0
+    assert 0.4 < free.kernel_["rbf"].inverse_width ** -0.5 < 0.7  # "about half"
 
     from_pca, _, from_random, _ = both(3)
     assert wire(from_pca) == wire(with_prior)
     best, lower = from_pca.mark("trace", "now").y[0], from_random.mark("trace", "now").y[0]
-    assert 750 < best < 900 and lower < best - 100
+    assert 550 < best < 750 and lower < best - 100
     assert classes_apart(from_pca) < 0.1 * TRAINED["n_points"] and classes_apart(from_random) > classes_apart(from_pca)
 
     among, _, away, model = both(2)

@@ -74,8 +74,8 @@ class GPLVMExplorer(Explorer):
         Question(
             "The cross stands among the digits. We drag it out of the data, into the dark. Which image will it decode "
             "to there?",
-            {**TRAINED, "data": "digits", "inverse_width": 2.0, "x1": 0.5, "x2": 0.5},
-            dict(x1=2.2, x2=-2.2),
+            {**TRAINED, "data": "digits", "inverse_width": 4.0, "x1": 1.0, "x2": 0.0},
+            dict(x1=2.0, x2=-2.0),
             "The mean of all images: far from the data the covariances with all points vanish, the map falls back to "
             "the prior's mean, and the deviation climbs to the prior's. The model says that it does not know.",
             ("a sharper digit", "noise", "the mean of all digits"),
