@@ -15,7 +15,6 @@ from sklearn.metrics import roc_auc_score
 from ..datasets import load_digits, load_table
 from ..gplvm import GPLVM, GPLVMState, gplvm_iterates, value_and_gradients
 from ..gtm import GTM
-from ..gtm_variants import BayesianGTM, SemiLinearGTM
 from ..ivm import SparseGPLVM
 from ..kernels import common_start, with_scales_fixed
 from ..marginal import UnitGaussian, find_summits, importance_sample, marginal_log_density
@@ -219,15 +218,7 @@ def gaps(name) -> dict:
         for rival, filler in {"IterativeImputer": IterativeImputer(random_state=0), "KNNImputer": KNNImputer()}.items():
             error = np.sqrt(np.mean((filler.fit_transform(Y) - truth)[holes] ** 2))
             report.setdefault(rival, {"error": []})["error"].append(round(float(error), 4))
-        for model in (
-            PPCA(2),
-            FactorAnalysis(5),
-            GTM(),
-            SemiLinearGTM(),
-            BayesianGTM(),
-            SparseGPLVM(),
-            BayesianGPLVM(random_state=0, max_iter=200),
-        ):
+        for model in (PPCA(2), FactorAnalysis(5), GTM(), SparseGPLVM(), BayesianGPLVM(random_state=0, max_iter=200)):
             filled, std = model.fit(Y).impute(Y, return_std=True)
             errors = (filled - truth)[holes]
             row = report.setdefault(type(model).__name__, {"error": [], "coverage": []})
