@@ -37,7 +37,9 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         sets a parameter of it. What is ``fixed`` in a kernel stays.
     init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
     latent_prior : "gaussian" or None
-        MAP with a unit Gaussian prior on the positions, or maximum likelihood.
+        MAP with a unit Gaussian prior on the positions, or maximum likelihood. With the prior the kernel's widths stay
+        (and what else could undo a change of scale): a free width and the prior have no maximum together. Without, they
+        are learnt, and `max_iter` is the only brake.
     optimiser : "l-bfgs" or "scg"
     max_iter : int
     tol : float

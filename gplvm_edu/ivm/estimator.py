@@ -53,7 +53,10 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     relocate : bool, default True
         The search of an inactive row begins at its own position or at the best of the active rows', whichever is
         likelier: a row caught at the wrong maximum can leave it. False is the algorithm as printed.
-    init, latent_prior, optimiser, random_state, verbose : as in `GPLVM`
+    latent_prior : "gaussian" or None
+        As in `GPLVM`, but the kernel's width is learnt with the prior too: a few passes do not drift far, and the
+        density does not suffer (chapter 5, "A scale that nothing fixes"). ``fixed="inverse_width"`` holds it.
+    init, optimiser, random_state, verbose : as in `GPLVM`
         The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set.
 
     Attributes
