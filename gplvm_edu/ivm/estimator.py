@@ -54,8 +54,8 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         The search of an inactive row begins at its own position or at the best of the active rows', whichever is
         likelier: a row caught at the wrong maximum can leave it. False is the algorithm as printed.
     latent_prior : "gaussian" or None
-        As in `GPLVM`, but the kernel's width is learnt with the prior too: a few passes do not drift far, and the
-        density does not suffer (chapter 5, "A scale that nothing fixes"). ``fixed="inverse_width"`` holds it.
+        As in `GPLVM`, but the kernel's width is learnt with the prior too: fifteen passes do not drift far (chapter 5,
+        "A scale that nothing fixes"). ``fixed="inverse_width"`` in the kernel holds it.
     init, optimiser, random_state, verbose : as in `GPLVM`
         The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set.
 
