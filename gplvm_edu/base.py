@@ -579,7 +579,7 @@ class MapModel(DensityModel):
     def recover(self, Y, n_starts=5) -> tuple[np.ndarray, ...]:
         """What rows with gaps say: p(x | y) as mean and variance (M, q), and mean and variance of f, (M, D).
 
-        Averages over `latent_draws`: where a row may lie in two places, both count, equation (5.34).
+        Averages over `latent_draws`: where a row may lie in two places, both count, equation (D.3).
         """
         draws = self.latent_draws(Y, n_starts)
         rows = zip(draws.X, draws.shares(), strict=True)
@@ -635,7 +635,7 @@ class MapModel(DensityModel):
 
         Notes
         -----
-        By importance sampling, chapter 5, equations (5.32) and (5.33). The value at the best position, which is no
+        By importance sampling, appendix D, equations (D.1) and (D.2). The value at the best position, which is no
         density of y, is `best_log_density`.
         """
         checks.flag("return_error", return_error)

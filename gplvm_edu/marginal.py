@@ -214,7 +214,7 @@ def importance_sample(map_, Y, places, density, n_samples=N_SAMPLES, random_stat
 
     Notes
     -----
-    Costs M (S + 2 q K) evaluations of the map. Chapter 5, equation (5.32).
+    Costs M (S + 2 q K) evaluations of the map. Appendix D, equation (D.1).
 
     Examples
     --------
@@ -231,7 +231,7 @@ def importance_sample(map_, Y, places, density, n_samples=N_SAMPLES, random_stat
     from_prior = np.repeat(density.sample(n_prior, rng)[None], M, axis=0)
     X = np.concatenate([from_prior, mixture.sample(n_samples - n_prior, rng)], axis=1)  # (M, S, q)
     log_p, epsilon = density.log_density(X), n_prior / n_samples
-    log_r = np.logaddexp(np.log(epsilon) + log_p, np.log1p(-epsilon) + mixture.log_density(X))  # (5.32)
+    log_r = np.logaddexp(np.log(epsilon) + log_p, np.log1p(-epsilon) + mixture.log_density(X))  # (D.1)
     log_y = _log_likelihoods(map_, np.repeat(Y, n_samples, axis=0), X.reshape(-1, q))
     return LatentDraws(X, log_y.reshape(M, n_samples) + log_p - log_r)
 
@@ -245,7 +245,7 @@ def marginal_log_density(draws) -> tuple[np.ndarray, np.ndarray]:
 
     Notes
     -----
-    Chapter 5, equation (5.33).
+    Appendix D, equation (D.2).
 
     Examples
     --------
@@ -256,7 +256,7 @@ def marginal_log_density(draws) -> tuple[np.ndarray, np.ndarray]:
     S = draws.log_weights.shape[1]
     total = logsumexp(draws.log_weights, axis=1)
     shares = np.exp(draws.log_weights - total[:, None])
-    return total - np.log(S), np.sqrt(np.maximum(np.sum(shares**2, axis=1) - 1.0 / S, 0.0))  # (5.33)
+    return total - np.log(S), np.sqrt(np.maximum(np.sum(shares**2, axis=1) - 1.0 / S, 0.0))  # (D.2)
 
 
 def mix(shares, mean, variance) -> tuple[np.ndarray, np.ndarray]:
@@ -271,7 +271,7 @@ def mix(shares, mean, variance) -> tuple[np.ndarray, np.ndarray]:
 
     Notes
     -----
-    Chapter 5, equation (5.34).
+    Appendix D, equation (D.3).
 
     Examples
     --------
@@ -279,7 +279,7 @@ def mix(shares, mean, variance) -> tuple[np.ndarray, np.ndarray]:
     (array([0.]), array([2.]))
     """
     together = shares @ mean
-    return together, shares @ (variance + (mean - together) ** 2)  # (5.34)
+    return together, shares @ (variance + (mean - together) ** 2)  # (D.3)
 
 
 def _blocks(map_, Y):

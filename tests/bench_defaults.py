@@ -59,7 +59,8 @@ def seconds_of(name, N, limit=LIMIT) -> str:
     if "Traceback" in done.stderr:  # a fit whose time was up ends quietly
         raise RuntimeError(f"{name} at N = {N} failed:\n{done.stderr[-2000:]}")
     maximum = getattr(facts.gplvm_edu, name)().get_params().get("max_iter", 0)
-    return as_text([line.split() for line in done.stdout.splitlines()], maximum, limit)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return as_text([line for line in lines if len(line) == 3], maximum, limit)  # the last may be cut off
 
 
 def as_text(lines, max_iter, limit) -> str:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.labels
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*ROOT.glob("gplvm_edu/**/*.py"), *ROOT.glob("widgets/**/*.py")])
 NOTEBOOKS = sorted(ROOT.glob("book/*.ipynb"))
-APPENDICES = {"matrix_calculus": "A", "datasets": "B", "misprints": "C"}
+APPENDICES = {"matrix_calculus": "A", "datasets": "B", "misprints": "C", "own_data": "D"}
 
 LABEL = re.compile(r"\(((?:[1-9]\d?|[A-Z])\.\d+[a-z]?)\)")
 CITATION = re.compile(r"\bequations?\s+((?:\(\w+\.\w+\)(?:\s*(?:,|;|and|or|to)\s*)*)+)", re.IGNORECASE)

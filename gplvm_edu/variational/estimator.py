@@ -339,7 +339,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         Y : array (n, D)
         method : "ratio", "frozen" or "sampled"
             The ratio of bounds (13.13), or the bound with phi(u) frozen (13.8). The second is smaller, and a true lower
-            bound of a normalised density. "sampled": what that bound is a bound of, by importance sampling (5.32).
+            bound of a normalised density. "sampled": what that bound is a bound of, by importance sampling (D.1).
         n_starts, max_iter, tol : as for `latent_posterior`
 
         Notes
