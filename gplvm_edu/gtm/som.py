@@ -156,7 +156,7 @@ class BatchSOM(GridModel):
     Columns: numbers of comparable scale.
     NaN: no.
     Answers: transform, inverse_transform.
-    Cost: O(K N D + K^2 D) a step, K nodes; at N = 1000, by default, ? seconds.
+    Cost: O(K N D + K^2 D) a step, K nodes; at N = 1000, by default, 0.54 seconds.
     Chapter: 9 (book/09_gtm.ipynb).
 
     Parameters

@@ -25,7 +25,7 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     Columns: numbers of comparable scale; with `noise`, labels and levels too.
     NaN: in fit and in new rows.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(d^2 N) a pass, d active rows; at N = 1000, by default, ? seconds.
+    Cost: O(d^2 N) a pass, d active rows; at N = 1000, by default, 12 seconds.
     Chapter: 7 (book/07_ivm.ipynb).
 
     Parameters

@@ -20,7 +20,7 @@ class MinorComponents(DensityModel):
     Columns: numbers of comparable scale.
     NaN: in new rows.
     Answers: transform, impute, score_samples, sample.
-    Cost: O(N D^2 + D^3); at N = 1000, by default, ? seconds.
+    Cost: O(N D^2 + D^3); at N = 1000, by default, 0.06 seconds.
     Chapter: 3 (book/03_unify.ipynb).
 
     The inverse covariance is low rank plus a multiple of the identity, K^{-1} = X X' + c I.

@@ -104,7 +104,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     Columns: numbers of comparable scale.
     NaN: in fit and in new rows.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(N M^2 q + N M D + M^3) a step, M inducing points; at N = 1000, by default, ? seconds.
+    Cost: O(N M^2 q + N M D + M^3) a step, M inducing points; at N = 1000, by default, 34 seconds.
     Chapter: 12 (book/12_variational.ipynb).
 
     The objective is the evidence lower bound (ELBO) of Titsias and Lawrence (2010).
