@@ -4,6 +4,7 @@ No file is needed. Every figure is over several splits or masks, with the rivals
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import IsolationForest
@@ -169,7 +170,7 @@ def one_cure(kind, fitted, held_out) -> list[dict]:
 
 def cures(name) -> dict:
     """Every cure on ten splits of one set; PPCA, exact, beside it."""
-    report = {cure: [] for cure in ("PPCA", *CURES)}
+    report: dict = {cure: [] for cure in ("PPCA", *CURES)}
     for seed in SPLITS:
         fitted, held_out = split(name, seed)
         linear = PPCA(2).fit(fitted)
@@ -190,7 +191,7 @@ class TiedSparse(SparseGPLVM):
 
 def same_question() -> dict:
     """The prior's question put to two other models on five splits of wine: spread of X, nats a row, correlation."""
-    kinds = {
+    kinds: dict[str, tuple[Any, dict]] = {
         f"{name}, {steps} {what}": (kind, dict(max_iter=steps) | more)
         for name, kind, what, lengths, more in (
             ("SparseGPLVM", SparseGPLVM, "passes", (5, 15, 60), {}),
@@ -265,7 +266,8 @@ def gaps(name) -> dict:
 
 def outliers() -> dict:
     """Malignant among benign, by ln p(y) of models that saw benign ones only: area under the curve, five splits."""
-    cancer, report = load_table("breast_cancer"), {}
+    cancer = load_table("breast_cancer")
+    report: dict = {}
     benign, malignant = cancer.data[cancer.target == 1], cancer.data[cancer.target == 0]
     for seed in FEW:
         rows = np.random.default_rng(seed).permutation(len(benign))
