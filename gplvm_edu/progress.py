@@ -83,9 +83,9 @@ class Watch:
         self.verbose = verbose
 
     def __enter__(self):
-        self.outer = WATCH.set(self)
         if self.verbose:
             self.bar = make_bar(self.name, self.most)
+        self.outer = WATCH.set(self)
         return self
 
     def __exit__(self, *_):

@@ -293,6 +293,34 @@ def _encoded(values, column) -> np.ndarray:
     return np.where(gaps[:, None], np.nan, codes[:, None] == np.arange(len(column.levels)))
 
 
+def named(numbers, names):
+    """Numbers (N, D) as a table with names; as they are where pandas is not installed."""
+    try:
+        from pandas import DataFrame  # whoever passed names has it, or another library for tables
+    except ImportError:
+        return numbers
+    return DataFrame(numbers, columns=list(names))
+
+
+def decode(numbers, coding):
+    """The table that `encode` would code as these numbers (N, D); yes and no may be 1 and -1."""
+    from pandas import DataFrame, Series, concat  # a table was coded, so it is there
+
+    parts = []
+    for column, place in zip(coding.columns, coding.places, strict=True):
+        part, levels = numbers[:, place], column.levels
+        if levels is None:
+            parts.append(Series(part[:, 0]))
+            continue
+        codes = np.argmax(part, axis=1) if column.one_hot else np.maximum(np.nan_to_num(part[:, 0]), 0.0)
+        gaps = np.isnan(part[:, 0])
+        entries = [None if gap else levels[int(code)] for gap, code in zip(gaps, codes, strict=True)]
+        parts.append(Series(entries, dtype=column.dtype))
+    table = concat(parts, axis=1) if parts else DataFrame()
+    table.columns = [column.name for column in coding.columns]
+    return table
+
+
 def fill_table(Y, filled, std, coding) -> tuple:
     """A copy of the table Y with its gaps filled, and one of deviations.
 

@@ -75,6 +75,8 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
     ((60, 2), True)
     """
 
+    measures_deviations = True
+
     def __init__(
         self,
         n_components: int = 2,

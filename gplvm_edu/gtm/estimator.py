@@ -88,6 +88,7 @@ class GTM(SheetModel):
     """
 
     allows_missing = True
+    measures_deviations = True
     knows_evidence = True  # Laplace's approximation, where there is a prior and the data are complete
     rules = SHEET_RULES | {"batch_size": checks.rule(checks.whole_number, optional=True)}
 

@@ -86,6 +86,7 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     """
 
     allows_missing = True
+    measures_deviations = True
     if_slow = "Lower n_active, max_iter or n_inactive_steps."
     may_fall = "after each pass another active set stands for the rows, and another approximation is maximised (7.21)"
     rules = {
@@ -211,6 +212,13 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         """Latent positions of the nearest training rows, (M, n_starts, q), each column measured in its own unit."""
         n_starts = checks.whole_number("n_starts", n_starts)
         return self.embedding_[nearest_rows(Y / self.units_, self.rows_ / self.units_, n_starts)]
+
+    def number_columns(self) -> np.ndarray:
+        """Which columns of the data have Gaussian noise, (D,)."""
+        numbers = np.zeros(self.rows_.shape[1], dtype=bool)
+        for model, columns in self.map_.noise_of_new_rows().blocks:
+            numbers[columns] = isinstance(model, Gaussian)
+        return numbers
 
     # --- checks ----------------------------------------------------------------------------------------------
     def check_rows(self, Y, gaps=True) -> np.ndarray:

@@ -93,7 +93,7 @@ def comparison(Y_train, Y_test, max_iter, q=10):
         clean = model.inverse_transform(model.transform(noisy)) - Y_test
         report[name] = {
             "denoised": round(float(np.sqrt(np.mean(clean**2))), 3),
-            "log density": round(float(np.mean(model.log_density(Y_test))), 1),
+            "log density": round(float(np.mean(model.score_samples(Y_test))), 1),
             "half": round(float(np.abs(model.reconstruct(partly).mean - Y_test)[missing].mean()), 3),
         }
     return report

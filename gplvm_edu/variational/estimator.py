@@ -177,6 +177,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
     """
 
     allows_missing = True
+    measures_deviations = True
     if_slow = "Lower n_inducing or n_components, whose squares and products it costs, or max_iter."
     active_above = ACTIVE  # share of the largest weight
     rules = {
