@@ -242,13 +242,7 @@ class LatentModel(
     def read_numbers(self, Y, reset, min_samples) -> np.ndarray:
         """Y as a float64 array with the columns, and their names, of `fit`; NaN and infinity may be in it."""
         return validate_data(
-            self,
-            Y,
-            reset=reset,
-            dtype=np.float64,
-            copy=reset,
-            ensure_min_samples=min_samples,
-            ensure_all_finite="allow-nan",
+            self, Y, reset=reset, dtype=np.float64, copy=reset, ensure_min_samples=min_samples, ensure_all_finite=False
         )
 
     def check_entries(self, Y, reset, gaps) -> None:
@@ -610,7 +604,8 @@ class MapModel(DensityModel):
         Y : array (M, D)
             NaN is a gap.
         return_std : bool
-            The deviations as well, (M, D): ``filled +- 1.96 std`` is meant to hold 95 % of what is hidden.
+            The deviations as well, (M, D): ``filled +- 1.96 std`` is meant to hold 95 % of what is hidden. A DataFrame
+            comes back as one.
         n_starts : int
             Searches for the place of each row.
         calibrated : bool or None
@@ -618,13 +613,19 @@ class MapModel(DensityModel):
             too small (`measures_deviations`). It takes another fit, once.
         """
         checks.flag("return_std", return_std)
+        both = self.filled_numbers(Y, return_std, n_starts, calibrated)
+        filled, std = (tables.like(Y, numbers) for numbers in both)
+        return (filled, std) if return_std else filled
+
+    def filled_numbers(self, Y, return_std, n_starts, calibrated) -> tuple[np.ndarray, np.ndarray]:
+        """What `impute` returns, as arrays of numbers: filled rows, and deviations, 0 unless `return_std`."""
         wider = self.measures_deviations if calibrated is None else checks.flag("calibrated", calibrated)
         found = self.reconstruct(Y, n_starts, noise=True)
         Y = self.check_data(Y, reset=False, gaps=True)
         gaps = np.isnan(Y)
         filled = np.where(gaps, found.mean, Y)
         if not return_std:
-            return filled
+            return filled, np.zeros_like(filled)
         factor = np.where(self.number_columns(), self.deviation_factor() if wider and gaps.any() else 1.0, 1.0)
         return filled, np.where(gaps, factor * found.std, 0.0)
 
@@ -722,7 +723,7 @@ class CodedColumns(MapModel):
         if tables.is_table(Y):
             validate_data(self, Y, reset=reset, skip_check_array=True)
             Y = tables.encode(Y, coding)
-        Y = check_array(Y, dtype=np.float64, copy=reset, ensure_min_samples=min_samples, ensure_all_finite="allow-nan")
+        Y = check_array(Y, dtype=np.float64, copy=reset, ensure_min_samples=min_samples, ensure_all_finite=False)
         if Y.shape[1] != len(coding.names):
             raise ValueError(
                 f"{type(self).__name__} was fitted to a table with categories: pass a DataFrame with the same columns, "
@@ -743,11 +744,11 @@ class CodedColumns(MapModel):
         ordered one in levels.
         """
         checks.flag("return_std", return_std)
-        calibrated = calibrated if return_std else False
-        filled, std = super().impute(Y, return_std=True, n_starts=n_starts, calibrated=calibrated)
-        if self.coding_ is not None and tables.is_table(Y):
-            filled, std = tables.fill_table(Y, filled, std, self.coding_)
-        return (filled, std) if return_std else filled
+        if self.coding_ is None or not tables.is_table(Y):
+            return super().impute(Y, return_std, n_starts, calibrated)
+        filled, std = self.filled_numbers(Y, return_std, n_starts, calibrated)
+        table, deviations = tables.fill_table(Y, filled, std, self.coding_)
+        return (table, deviations) if return_std else table
 
 
 def expected_failed_checks(estimator) -> dict:

@@ -250,6 +250,15 @@ def room(what, *shape, advice="Ask for less.") -> None:
 
 
 # ---------------------------------------------------------------------------------------------- names of parameters
+OTHER_NAMES = {  # of parameters, in other libraries: our names for them
+    **dict.fromkeys(("n_components", "latent_dim", "n_latent", "latent_dimensions", "q"), ("n_components", "grid")),
+    **dict.fromkeys(("n_iter", "n_iterations", "maxiter", "epochs"), ("max_iter",)),
+    **dict.fromkeys(("seed", "rng"), ("random_state",)),
+    **dict.fromkeys(("num_inducing", "n_inducing_points"), ("n_inducing", "n_active")),
+    **dict.fromkeys(("likelihood", "noise_model"), ("noise",)),
+}
+
+
 def unknown_name(owner, name, names) -> str:
     """The sentence for a parameter that does not exist: those that do, and the nearest of them.
 
@@ -258,8 +267,11 @@ def unknown_name(owner, name, names) -> str:
     >>> unknown_name("GTM", "alhpa", ["grid", "alpha"])
     "GTM has no parameter 'alhpa'; it has grid, alpha. Did you mean alpha?"
     """
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    known = [one for one in OTHER_NAMES.get(str(name), ()) if one in names]
+    near = known or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     advice = f"Did you mean {near[0]}?" if near else ""
+    if near and near[0] == "grid":
+        advice = "It has as many latent dimensions as its grid has numbers: grid=(15, 15) is two."
     return _sentence(f"{owner} has no parameter {name!r}; it has {', '.join(names)}.", advice)
 
 
@@ -331,6 +343,8 @@ def parameters(model) -> None:
         except (ValueError, TypeError) as error:
             default = shown(defaults[name].default)
             text = f"{error} The default of {type(model).__name__} is {name}={default}."
+            if name != "kernel" and "kernel" in model.rules and hasattr(getattr(model, name), "diag"):
+                text += " A kernel goes by its name, kernel=..."
             raise type(error)(text) from None
 
 
@@ -589,7 +603,7 @@ def looks_like_labels(values) -> bool:
     return bool(many and np.all(values == np.round(values)) and len(np.unique(values)) <= LABELS[0])
 
 
-def data_first(Y=None, y=None) -> None:
+def data_first(Y=(), y=None) -> None:
     """Refuse what stands in the place of the data and is labels for sure: exchanged arguments, or labels alone.
 
     Examples
@@ -599,6 +613,8 @@ def data_first(Y=None, y=None) -> None:
     ...
     ValueError: The first argument has shape (2,) and the second (2, 2): the data come first, fit(Y, labels).
     """
+    if Y is None:
+        raise ValueError("Y is None: pass the data, an array of shape (number of points, columns).")
     try:
         first, second = np.shape(Y), np.shape(y)
     except (TypeError, ValueError):
@@ -606,6 +622,11 @@ def data_first(Y=None, y=None) -> None:
     if len(first) == 1 and len(second) == 2 and first[0] == second[0]:
         raise ValueError(
             f"The first argument has shape {first} and the second {second}: the data come first, fit(Y, labels)."
+        )
+    if len(first) == 1 and first[0] and all(isinstance(one, str) for one in np.asarray(Y, dtype=object)):
+        raise ValueError(
+            f"Y has shape {first} and holds words, as labels do. Pass the data, an array of shape (number of points, "
+            "columns); a map is learnt without labels."
         )
     if len(first) == 1 and looks_like_labels(Y):
         raise ValueError(
@@ -660,7 +681,7 @@ def comparable_scales(Y, model, names=None) -> None:
     varying = np.sort(deviations[deviations > 1e-10 * deviations.max(initial=0.0)])  # the others vary by rounding
     if len(varying) and varying[-1] > UNEQUAL * varying[(len(varying) - 1) // 2]:
         column = int(np.argmax(deviations))
-        name = f"column {column}" if names is None else f"column {str(names[column])!r}"
+        name = f"column {column if names is None else names[column]!r}"
         warn(
             f"Half of the columns of Y vary less than {name} by a factor of {UNEQUAL} or more (its deviation is "
             f"{varying[-1]:.3g}, their largest {varying[(len(varying) - 1) // 2]:.3g}), and {model} measures all "
@@ -712,14 +733,24 @@ def words_for_text(Y):
     """
     try:
         yield
+    except np.exceptions.DTypePromotionError as error:
+        columns = list(Y.dtypes.items()) if hasattr(Y, "dtypes") else []
+        for name, kind in columns:
+            if getattr(kind, "kind", None) in ("M", "m"):
+                raise ValueError(
+                    f"Column {name!r} of Y holds dates or times, which have no common unit with numbers: turn them "
+                    "into numbers, such as days since the first, or leave the column out."
+                ) from None
+        raise error
     except ValueError as error:
         found = text_column(Y) if "could not convert string" in str(error) else None
         if found is None:
             raise
         raise ValueError(
             f"Column {found[0]!r} of Y holds {shown(found[1])}, which is no number: could not convert string to float. "
-            "Leave the column out, or turn it into numbers: categories into columns of 0 and 1, one for each (chapter "
-            "10 has a model for them, DiscreteGTM)."
+            "Leave the column out, or turn it into numbers: pandas.to_numeric(column, errors='coerce') where a number "
+            "or a gap is written as text, categories into columns of 0 and 1, one for each. DiscreteGTM and "
+            "SparseGPLVM take a DataFrame with words as it is (chapters 10 and 8)."
         ) from None
 
 

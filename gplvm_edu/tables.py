@@ -15,10 +15,12 @@ from . import checks
 
 KINDS = {  # what a user may write: what it means
     "gaussian": "gaussian",
+    "normal": "gaussian",
     "binary": "binary",
     "probit": "binary",
     "bernoulli": "binary",
     "categorical": "categorical",
+    "category": "categorical",
     "multinomial": "categorical",
     "ordinal": "ordinal",
     "counts": "counts",
@@ -30,7 +32,7 @@ COUNTS = (
     "it 'ordinal' (a noise model of SparseGPLVM)."
 )
 SEPARATORS = "_="  # between the name of a category and its level: pandas.get_dummies, DictVectorizer
-TEXT = ("category", "object", "str")  # how the names of types begin whose columns may hold words
+TEXT = ("category", "object", "str", "boolean")  # how the names of types begin whose columns may hold words
 MANY_LEVELS = 10  # as many different words are a category in any table; more have to come back now and then
 
 
@@ -63,7 +65,8 @@ def kind_of(name, word) -> str:
     ValueError: noise has the kind 'gausian', which is none of the words for columns. The nearest is 'gaussian'.
     """
     if not isinstance(word, str) or word not in KINDS:
-        hint = nearest(word, KINDS) if isinstance(word, str) else nearest("", KINDS)
+        kinds = [one for one, kind in KINDS.items() if kind != "counts"]
+        hint = nearest(word if isinstance(word, str) else "", kinds)
         raise ValueError(f"{name} has the kind {checks.shown(word)}, which is none of the words for columns. {hint}")
     return KINDS[word]
 
@@ -238,7 +241,9 @@ def _holds_words(column) -> bool:
     kind = str(column.dtype).lower()
     if not kind.startswith(TEXT):
         return False
-    return kind == "category" or any(isinstance(one, str) for one in column[~column.isna()].tolist())
+    seen = column[~column.isna()].tolist()
+    answers = len(seen) > 0 and all(isinstance(one, (bool, np.bool_)) for one in seen)  # True or False, and gaps
+    return kind == "category" or answers or any(isinstance(one, str) for one in seen)
 
 
 def _levels(column) -> tuple[tuple, bool]:
@@ -291,6 +296,11 @@ def _encoded(values, column) -> np.ndarray:
     if not column.one_hot:
         return codes
     return np.where(gaps[:, None], np.nan, codes[:, None] == np.arange(len(column.levels)))
+
+
+def like(Y, numbers):
+    """Numbers (N, D) as a table like Y, where Y is one; elsewhere as they are."""
+    return type(Y)(numbers, index=Y.index, columns=Y.columns) if is_table(Y) else numbers
 
 
 def named(numbers, names):

@@ -11,7 +11,7 @@ from gplvm_edu.base import PAIRWISE, MapModel
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 QUESTIONS = ("transform", "inverse_transform", "impute", "score_samples", "sample", "predict")
-EVERYWHERE, IN_NEW_ROWS, NOWHERE = "in fit and in new rows", "in new rows", "no"
+EVERYWHERE, IN_NEW_ROWS, FILLED, NOWHERE = "in fit and in new rows", "in new rows, not in transform", "in impute", "no"
 SIZES = (200, 1000, 3000)
 UNKNOWN = "?"  # seconds that nobody has measured yet
 SECONDS = r"(?:[~>]?\d+(?:\.\d+)?|\?)"
@@ -77,14 +77,15 @@ def truth(model) -> Truth:
     """What the class itself knows.
 
     >>> truth(gplvm_edu.GTM).gaps, truth(gplvm_edu.GPLVM).gaps, truth(gplvm_edu.Isomap).gaps
-    ('in fit and in new rows', 'in new rows', 'no')
+    ('in fit and in new rows', 'in new rows, not in transform', 'no')
     """
     plain, why_not = model(), model.why_not
     can = [method for method in QUESTIONS if hasattr(model, method) and method not in why_not]
     if plain.__sklearn_tags__().input_tags.allow_nan:
         gaps = EVERYWHERE
     else:
-        gaps = IN_NEW_ROWS if "impute" in can else NOWHERE
+        placed = IN_NEW_ROWS if issubclass(model, MapModel) else FILLED
+        gaps = placed if "impute" in can else NOWHERE
     answers = (*can, "map_") if issubclass(model, MapModel) else tuple(can)
     page = next(ROOT.glob(f"book/[0-9]*_{model.__module__.split('.')[1]}.ipynb"))
     return Truth(

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from gplvm_edu import DiscreteGTM, SparseGPLVM, tables
+from gplvm_edu import GTM, PPCA, DiscreteGTM, MinorComponents, SparseGPLVM, tables
 from gplvm_edu.gtm_variants import find_blocks
 from gplvm_edu.gtm_variants.columns import read_blocks
 from gplvm_edu.ivm import Sites, expected_squares, learn_noise_variances, place_covariances, read_noise
@@ -350,3 +350,32 @@ def test_theta_has_its_gradient_and_what_is_fixed_is_not_learnt(fixed):
     assert learnt.fixed == noise.fixed
     for name in ("mean", "variance"):
         assert np.array_equal(getattr(learnt, name), getattr(noise, name)) == (name in noise.fixed)
+
+
+@pytest.mark.parametrize("kind", ["object", "boolean"])
+@pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
+def test_true_and_false_come_back_as_they_were(model, kind):
+    pandas = pytest.importorskip("pandas")
+    _, table, _ = people()
+    table["smoker"] = (table["smoker"] == table["smoker"].iloc[0]).astype(kind)
+    gappy = table.copy()
+    gappy.loc[gappy.index[::5], "smoker"] = pandas.NA if kind == "boolean" else np.nan
+    filled = clone(model).fit(gappy).impute(gappy)
+    assert filled["smoker"].dtype == gappy["smoker"].dtype and set(filled["smoker"]) == {True, False}
+    assert np.mean(filled["smoker"].to_numpy(bool) == table["smoker"].to_numpy(bool)) > 0.9
+
+
+def test_a_table_of_numbers_comes_back_as_a_table():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    Y = pandas.DataFrame(rng.standard_normal((40, 3)), columns=list("abc"), index=np.arange(40) + 7)
+    Y = Y.mask(rng.uniform(size=Y.shape) < 0.1)
+    for model in (PPCA(1), GTM(grid=(5, 5), basis=(2, 2)), DiscreteGTM(grid=(5, 5), basis=(2, 2))):
+        filled, std = model.fit(Y).impute(Y, return_std=True)
+        for one in (filled, std, model.impute(Y)):
+            assert isinstance(one, pandas.DataFrame) and one.index.equals(Y.index) and list(one) == list("abc")
+        assert filled.where(Y.notna()).equals(Y) and not filled.isna().any(axis=None)
+        model.fit(Y.to_numpy())
+        assert isinstance(model.impute(Y.to_numpy()), np.ndarray)
+    laws = MinorComponents(1).fit(Y.fillna(0.0))
+    assert isinstance(laws.impute(Y), pandas.DataFrame)

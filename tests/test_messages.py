@@ -176,7 +176,7 @@ def test_a_matrix_of_distances_has_no_columns():
 def test_columns_of_very_different_units_are_doubted(name):
     wine = load_wine().data[::6]
     text = said(lambda: CLASSES[name](**QUICK.get(name, {})).fit(wine))
-    if CLASSES[name] in (FactorAnalysis, DiscreteGTM):
+    if CLASSES[name] is FactorAnalysis:
         assert text == ""
     else:
         says = f"Half of the columns of Y vary less than column 12 by a factor of 100 or more .*{name} measures all"
@@ -267,3 +267,71 @@ def test_an_explorer_takes_labels_of_text():
     explorer = explore_gplvm(iris.data, iris.target_names[iris.target].tolist())
     assert explorer.own.names == tuple(iris.target_names)
     assert np.array_equal(explorer.own.target, iris.target)
+
+
+# ---------------------------------------------------------------------------------------------- found by a new user
+def test_words_and_none_in_the_place_of_data():
+    with pytest.raises(ValueError, match=r"Y has shape \(60,\) and holds words, as labels do. Pass the data"):
+        PPCA().fit(np.array(["red", "green", "blue"])[LABELS])
+    with pytest.raises(ValueError, match="Y is None: pass the data"):
+        PPCA().fit(None)
+
+
+def test_infinity_is_found_where_it_stands():
+    Y = table()
+    Y[3, 1] = np.inf
+    for model in (PPCA(), GTM(), GPLVM()):
+        with pytest.raises(ValueError, match=r"Y contains infinity .* at row 3, column 1"):
+            model.fit(Y)
+
+
+def test_a_column_of_dates_is_named():
+    pandas = pytest.importorskip("pandas")
+    Y = pandas.DataFrame({"a": table()[:, 0], "day": pandas.date_range("2020-01-01", periods=60)})
+    with pytest.raises(ValueError, match="Column 'day' of Y holds dates or times"):
+        PPCA(1).fit(Y)
+
+
+def test_a_gap_written_as_text_is_told_from_a_category():
+    pandas = pytest.importorskip("pandas")
+    Y = pandas.DataFrame({"a": table()[:, 0], "b": ["?", *map(str, table()[1:, 1])]})
+    with pytest.raises(ValueError, match=r"Column 'b' of Y holds '\?'.*to_numeric.*DiscreteGTM and SparseGPLVM"):
+        PPCA(1).fit(Y)
+
+
+@pytest.mark.parametrize(
+    "make, advice",
+    [
+        (lambda: GTM(n_components=2), r"as many latent dimensions as its grid"),
+        (lambda: GPLVM(latent_dim=2), "Did you mean n_components?"),
+        (lambda: BayesianGPLVM(num_inducing=20), "Did you mean n_inducing?"),
+        (lambda: GPLVM(n_iter=20), "Did you mean max_iter?"),
+    ],
+)
+def test_names_of_other_libraries_are_known(make, advice):
+    with pytest.raises(TypeError, match=advice):
+        make()
+
+
+def test_a_kernel_in_the_place_of_a_number():
+    with pytest.raises(ValueError, match=r"n_components must be a whole number.*A kernel goes by its name, kernel="):
+        GPLVM(RBF()).fit(table())
+
+
+def test_numbers_of_very_different_units_are_seen_beside_answers():
+    answers = np.random.default_rng(0).integers(0, 2, (60, 4))
+    units = table() * [1.0, 1.0, 1e4]
+    assert "vary less than column 2" in said(lambda: DiscreteGTM(grid=(4, 4), basis=(2, 2), max_iter=2).fit(units))
+    mixed = np.column_stack([answers, units])
+    assert "vary less than column 6" in said(lambda: DiscreteGTM(grid=(4, 4), basis=(2, 2), max_iter=2).fit(mixed))
+    for quiet in (answers, np.column_stack([answers, 1e4 * table()])):
+        assert said(lambda Y=quiet: DiscreteGTM(grid=(4, 4), basis=(2, 2), max_iter=2).fit(Y)) == ""
+
+
+def test_a_model_that_found_no_signal_says_so():
+    Y = StandardScaler().fit_transform(load_wine().data)
+    model = BayesianGPLVM(random_state=0).set_params(kernel__rbf__inverse_width=10.0)
+    assert "found no signal" in said(lambda: model.fit(Y))
+    assert len(model.active_dims_) == 0 and not model.has_signal()
+    model = BayesianGPLVM(random_state=0, max_iter=30)
+    assert said(lambda: model.fit(Y)) == "" and model.has_signal() and len(model.active_dims_) > 0

@@ -23,7 +23,7 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
     Use it when you want a curved map of some hundred rows that also says where it does not know.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(N^3) a step; at N = 1000, by default, ~452 seconds.
     Chapter: 5 (book/05_gplvm.ipynb).

@@ -171,7 +171,7 @@ class BayesianGTM(GTM):
     Use it when a GTM should find its own smoothness and noise, without rows set aside.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(K N D + K M^2 + M^3) a step, K nodes, M functions; at N = 1000, by default, 0.74 seconds.
     Chapter: 10 (book/10_gtm_variants.ipynb).

@@ -182,7 +182,7 @@ class DiscreteGTM(CodedColumns, GTM):
 
     Use it when columns are yes or no, or categories, alone or beside numbers.
 
-    Columns: numbers, 0 or 1, and one-hot categories, in any mixture.
+    Columns: numbers of comparable scale, 0 or 1, and one-hot categories, in any mixture.
     NaN: in fit and in new rows.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(K N D + K M^2) a step, K nodes, M functions; at N = 1000, by default, 1.4 seconds.
@@ -222,7 +222,6 @@ class DiscreteGTM(CodedColumns, GTM):
     """
 
     knows_evidence = False
-    any_units = "each block of columns has a noise model of its own"
     rules = SHEET_RULES | {
         "blocks": checks.rule(check_blocks),
         "n_steps": checks.rule(checks.whole_number, at_most=1000),
@@ -251,6 +250,14 @@ class DiscreteGTM(CodedColumns, GTM):
         Y = super().check_data(Y, reset, min_samples, gaps)
         if not reset:
             check_labels(Y, self.blocks_)
+        return Y
+
+    def check_sense(self, Y) -> np.ndarray:
+        """Y; with a warning where numbers have very different units: one precision is for all of them, (10.12)."""
+        answers = np.all((Y == 0) | (Y == 1) | np.isnan(Y), axis=0)
+        names = getattr(self, "feature_names_in_", range(Y.shape[1])) if self.coding_ is None else self.coding_.names
+        if not answers.all() and not checks.no_labels(Y, type(self).__name__):
+            checks.comparable_scales(Y[:, ~answers], type(self).__name__, np.array(names, dtype=object)[~answers])
         return Y
 
     def codes_one_hot(self, number, column, names) -> bool:

@@ -156,7 +156,7 @@ class GaussianProcessGTM(KernelModel, SheetModel):
     Use it when a kernel, and no number of basis functions, should say how smooth a GTM is.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(K N D + K^3) a step, K nodes; at N = 1000, by default, 1.4 seconds.
     Chapter: 10 (book/10_gtm_variants.ipynb).

@@ -151,7 +151,7 @@ class SemiLinearGTM(GTM):
     Use it when one or two directions are curved and others straight, so that a grid over all would be too large.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(K N D + N D^2 + D^3) a step, K nodes; at N = 1000, by default, 0.18 seconds.
     Chapter: 10 (book/10_gtm_variants.ipynb).

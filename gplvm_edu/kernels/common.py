@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import checks
-from .combinations import Combination, Sum
-from .elementary import Bias, White
+from .combinations import Combination, Product, Sum
+from .elementary import Bias, Linear, White
 from .kernel import Kernel
 from .stationary import RBF, Stationary
 
@@ -66,7 +66,8 @@ def with_scales_fixed(kernel) -> Kernel:
     """A copy whose inverse widths stay (and what else can undo a change of scale of the inputs), equation (5.6a).
 
     Multiply all inputs by c and such a parameter by the right power of c, and no covariance changes. Beside a prior on
-    the inputs that leaves the scale to the prior alone, and there is no maximum.
+    the inputs that leaves the scale to the prior alone, and there is no maximum. In a product with a linear kernel
+    every variance is one of them.
 
     Examples
     --------
@@ -76,7 +77,19 @@ def with_scales_fixed(kernel) -> Kernel:
     kernel = kernel.copy()
     for leaf in leaves(kernel):
         leaf.fix(*leaf.input_scales)
+    for product in _products(kernel):
+        factors = leaves(product)
+        if any(isinstance(leaf, Linear) for leaf in factors):
+            for leaf in factors:
+                leaf.fix("variance")
     return kernel
+
+
+def _products(kernel) -> list[Product]:
+    """The products that a kernel is made of, or is."""
+    if isinstance(kernel, Product):
+        return [kernel]
+    return [one for part in kernel.parts for one in _products(part)] if isinstance(kernel, Combination) else []
 
 
 def warn_without_noise(kernel, variance) -> None:

@@ -193,7 +193,7 @@ class Periodic(Kernel):
     variance = Positive()
     inverse_width = Positive()
     period = Positive()
-    input_scales = ("period",)
+    input_scales = ("period", "inverse_width")  # of small inputs it is an RBF kernel
 
     def __init__(self, variance=1.0, inverse_width=1.0, period=1.0, *, fixed=()):
         self.variance = variance

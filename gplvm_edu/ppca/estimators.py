@@ -260,7 +260,7 @@ class DualPPCA(MapModel):
     Use it when you want PCA as a GP-LVM with a linear kernel: the positions are parameters, with a doubt about the map.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(N D min(N, D)); at N = 1000, by default, 0.05 seconds.
     Chapter: 1 (book/01_ppca.ipynb).

@@ -202,7 +202,7 @@ class TSNEPriorGPLVM(GPLVM):
     Use it when you want t-SNE's picture of neighbourhoods, and a map to the data and back.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
     Cost: O(N^3) a step; at N = 1000, by default, ? seconds.
     Chapter: 11 (book/11_tsne.ipynb).

@@ -4,7 +4,7 @@ from typing import Self
 
 import numpy as np
 
-from .. import checks
+from .. import checks, tables
 from ..base import DensityModel, check_is_fitted
 from ..linalg import centre
 from .closed_form import minimiser, spectrum
@@ -18,7 +18,7 @@ class MinorComponents(DensityModel):
     Use it when you look for linear laws that the columns nearly obey, and for rows that break them.
 
     Columns: numbers of comparable scale.
-    NaN: in new rows.
+    NaN: in impute.
     Answers: transform, impute, score_samples, sample.
     Cost: O(N D^2 + D^3); at N = 1000, by default, 0.06 seconds.
     Chapter: 3 (book/03_unify.ipynb).
@@ -131,7 +131,8 @@ class MinorComponents(DensityModel):
 
         The model is one Gaussian, so this is its conditional. Costs O(M D^3).
         """
-        Y, C = self.check_data(Y, reset=False, gaps=True), self.get_covariance()
+        given, C = Y, self.get_covariance()
+        Y = self.check_data(Y, reset=False, gaps=True)
         return_std = checks.flag("return_std", return_std)
         filled, std = Y.copy(), np.zeros_like(Y)
         for n in np.flatnonzero(np.isnan(Y).any(axis=1)):
@@ -139,6 +140,7 @@ class MinorComponents(DensityModel):
             B = np.linalg.solve(C[np.ix_(O, O)], C[np.ix_(O, gaps)])  # (observed, missing)
             filled[n, gaps] = self.mean_[gaps] + (Y[n, O] - self.mean_[O]) @ B
             std[n, gaps] = np.sqrt(np.maximum(np.diag(C)[gaps] - np.sum(B * C[np.ix_(O, gaps)], axis=0), 0.0))
+        filled, std = tables.like(given, filled), tables.like(given, std)
         return (filled, std) if return_std else filled
 
     def sample(self, n_samples=1, random_state=None) -> tuple[np.ndarray, np.ndarray]:

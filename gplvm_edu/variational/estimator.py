@@ -21,6 +21,7 @@ from .objective import Parameters, VariationalState, variational_iterates
 NOISE_FLOOR = 1e-8  # of the variance of Y
 MODEST = 10  # latent dimensions that are always allowed: the default
 ACTIVE = 0.01  # a dimension counts when its weight is above this share of the largest
+NO_SIGNAL = 1e-6  # of the noise: a smooth part with less variance explains nothing
 LATENTS = ("gaussian", "point")
 DENSITIES = ("ratio", "frozen")
 DEFAULT = relative(RBF() + White(0.01))  # the kernel that None stands for, (12.28)
@@ -300,8 +301,28 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
 
     @property
     def active_dims_(self) -> np.ndarray:
-        """Latent dimensions with more than a hundredth of the largest weight, the largest first: 0 to k - 1."""
+        """Latent dimensions with more than a hundredth of the largest weight, the largest first: 0 to k - 1.
+
+        None where the fit found no signal at all, and calls everything noise.
+        """
+        if not self.has_signal():
+            return np.zeros(0, dtype=int)
         return np.flatnonzero(self.relevance_ > ACTIVE * self.relevance_[0])
+
+    def has_signal(self) -> bool:
+        """Whether the smooth part of the kernel explains anything of the data beside the noise."""
+        smooth = float(np.mean(self.map_.kernel.diag(self.embedding_)))
+        return smooth > NO_SIGNAL * self.noise_variance_
+
+    def check_end(self, state) -> None:
+        """As for every fit, and a warning where all of the data ended as noise."""
+        super().check_end(state)
+        if not self.has_signal():
+            checks.warn(
+                f"{type(self).__name__} found no signal: the variance of its kernel went to 0, so that every row is "
+                "noise about the mean. Start with wider kernels (a smaller inverse_width), less noise, or from another "
+                "init (chapter 12)."
+            )
 
     def fitted_values(self) -> np.ndarray:
         """Expected data at the training points under q(X), (N, D), equation (13.4)."""
