@@ -8,6 +8,7 @@ import copy
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from numbers import Integral
@@ -613,11 +614,11 @@ class MapModel(DensityModel):
             too small (`measures_deviations`). It takes another fit, once.
         """
         checks.flag("return_std", return_std)
-        both = self.filled_numbers(Y, return_std, n_starts, calibrated)
+        both = self._filled_numbers(Y, return_std, n_starts, calibrated)
         filled, std = (tables.like(Y, numbers) for numbers in both)
         return (filled, std) if return_std else filled
 
-    def filled_numbers(self, Y, return_std, n_starts, calibrated) -> tuple[np.ndarray, np.ndarray]:
+    def _filled_numbers(self, Y, return_std, n_starts, calibrated) -> tuple[np.ndarray, np.ndarray]:
         """What `impute` returns, as arrays of numbers: filled rows, and deviations, 0 unless `return_std`."""
         wider = self.measures_deviations if calibrated is None else checks.flag("calibrated", calibrated)
         found = self.reconstruct(Y, n_starts, noise=True)
@@ -645,10 +646,16 @@ class MapModel(DensityModel):
         """Which columns of the data hold numbers with Gaussian noise, (D,); here all."""
         return np.ones(self.rows_.shape[1], dtype=bool)
 
-    def as_given(self, rows):
-        """Training rows as `fit` takes them: a table with the names of the columns, where they had names."""
+    def as_given(self, Y):
+        """Rows of numbers (M, D), such as samples, as `fit` took the data: with the names of the columns, if any."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # that is why we are asked
+            Y = self.check_data(Y, reset=False, gaps=True)
+        return self._named(Y)
+
+    def _named(self, Y):
         names = getattr(self, "feature_names_in_", None)
-        return rows if names is None else tables.named(rows, names)
+        return Y if names is None else tables.named(Y, names)
 
     def latent_draws(self, Y, n_starts=5, n_samples=N_SAMPLES, random_state=None) -> LatentDraws:
         """Weighted draws from p(x | y) of new rows, as `LatentDraws`; NaN is a gap. Arguments as in `score_samples`."""
@@ -702,7 +709,8 @@ class CodedColumns(MapModel):
     A pandas DataFrame with categorical columns, or columns of words, is coded as numbers before the model sees it, in
     `fit` and ever after, and `impute` gives a DataFrame back. `n_features_in_` counts the columns of the table,
     `coding_.names` has those of the numbers; `coding_` is None where the data were numbers. What comes out of
-    `inverse_transform`, `reconstruct` and `sample` has the columns of the numbers, and may be passed in again.
+    `inverse_transform`, `reconstruct` and `sample` has the columns of the numbers, and may be passed in again;
+    `as_given` puts it into words.
 
     The subclass writes `codes_one_hot(number, column, names)`: how a `tables.Column` of categories is coded.
     """
@@ -731,9 +739,8 @@ class CodedColumns(MapModel):
             )
         return Y
 
-    def as_given(self, rows):
-        """Training rows as `fit` takes them: words where there were words."""
-        return super().as_given(rows) if self.coding_ is None else tables.decode(rows, self.coding_)
+    def _named(self, Y):
+        return super()._named(Y) if self.coding_ is None else tables.decode(Y, self.coding_)
 
     def impute(self, Y, return_std=False, n_starts=5, calibrated=None):
         """Y with each gap filled by its expected value; optionally deviations of a new observation, else 0.
@@ -746,7 +753,7 @@ class CodedColumns(MapModel):
         checks.flag("return_std", return_std)
         if self.coding_ is None or not tables.is_table(Y):
             return super().impute(Y, return_std, n_starts, calibrated)
-        filled, std = self.filled_numbers(Y, return_std, n_starts, calibrated)
+        filled, std = self._filled_numbers(Y, return_std, n_starts, calibrated)
         table, deviations = tables.fill_table(Y, filled, std, self.coding_)
         return (table, deviations) if return_std else table
 

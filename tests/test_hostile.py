@@ -336,6 +336,8 @@ def hostile_values(argument):
         return ROWS if argument == "Y" else POINTS
     if argument in ("return_std", "noise"):
         return {shown(value): value for value in (0, -1, "yes", None, [], np.nan)}
+    if argument == "calibrated":
+        return {shown(value): value for value in (0, -1, "yes", [], np.nan)}
     if argument == "random_state":
         return {shown(value): value for value in SEEDS}
     if argument in ("n_samples", "n_features", "n_points", "n_starts"):

@@ -271,13 +271,13 @@ class DiscreteGTM(CodedColumns, GTM):
         """
         self.blocks_ = read_blocks(self.blocks, Y, getattr(self, "feature_names_in_", None), self.coding_)
         check_labels(Y, self.blocks_)
-        return super().prepare(Y, self.gaussian_columns(Y.shape[1]))
+        return super().prepare(Y, self._gaussian_columns(Y.shape[1]))
 
     def number_columns(self) -> np.ndarray:
         """Which columns of the data are Gaussian, (D,)."""
-        return self.gaussian_columns(self.rows_.shape[1])
+        return self._gaussian_columns(self.rows_.shape[1])
 
-    def gaussian_columns(self, D) -> np.ndarray:
+    def _gaussian_columns(self, D) -> np.ndarray:
         """The same while the model is being fitted to D columns."""
         return np.isin(np.arange(D), [c for kind, columns in self.blocks_ if kind == "gaussian" for c in columns])
 
