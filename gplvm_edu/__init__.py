@@ -1,5 +1,8 @@
 """gplvm_edu: probabilistic non-linear dimensionality reduction, as functions to read and estimators to use."""
 
+from typing import TYPE_CHECKING
+
+from . import names
 from .gplvm import GPLVM
 from .gtm import GTM, BatchSOM
 from .gtm_variants import (
@@ -47,3 +50,6 @@ __all__ = [
     "TSNEPriorGPLVM",
     "magnification_factors",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise of every name
+    __getattr__ = names.missing

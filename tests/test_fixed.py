@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from models import CLASSES, QUICK
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -159,6 +160,32 @@ def test_a_length_scale_is_the_root_of_one_over_an_inverse_width():
         assert_allclose(Kind(3.0, [0.25, 4.0]).length_scale, [2.0, 0.5], rtol=1e-15)
         with pytest.raises(AttributeError):
             Kind().length_scale = 2.0
+        assert Kind().set_params(length_scale=2) == Kind(length_scale=2) != Kind()
+        assert Kind(2.0, 3.0).set_params(length_scale=None, variance=1.0) == Kind(1.0, 3.0)  # None states nothing
+        assert Kind().set_params(length_scale=[2.0, 0.5]) == Kind(length_scale=[2.0, 0.5])
+
+
+def test_a_part_of_a_sum_takes_a_length_scale_and_so_does_a_grid():
+    kernel = (RBF() * Linear() + RBF() + Matern32() + White()).set_params(
+        product__rbf__length_scale=0.5, rbf__length_scale=2, matern32__length_scale=10.0, white__variance=0.1
+    )
+    assert kernel == RBF(length_scale=0.5) * Linear() + RBF(1, 0.25) + Matern32(1, 0.01) + White(0.1)
+    assert not any("length" in name for name in kernel.get_params())
+    grid = {"kernel__rbf__length_scale": [0.5, 1.0]}
+    for start in (None, RBF() + White(0.1)):
+        Y = np.random.default_rng(0).standard_normal((12, 3))
+        search = GridSearchCV(GPLVM(kernel=start, max_iter=2), grid, cv=2, error_score="raise")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(Y)
+        best = search.best_params_["kernel__rbf__length_scale"]
+        assert search.best_estimator_.kernel["rbf"].inverse_width == best**-2.0
+
+
+@pytest.mark.identity
+def test_the_gamma_of_scikit_learn_is_half_an_inverse_width():
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    assert_allclose(RBF(inverse_width=2 * 0.7)(X), rbf_kernel(X, gamma=0.7), rtol=1e-12)
 
 
 @pytest.mark.bad_input
@@ -184,7 +211,21 @@ def test_a_length_scale_is_the_root_of_one_over_an_inverse_width():
         ),
         (lambda: MLP(length_scale=1), TypeError, "it has variance, weight_variance, bias_variance, fixed."),
         (lambda: White(noise=1), TypeError, "White has no parameter 'noise'; it has variance, fixed."),
-        (lambda: (RBF() + White()).set_params(rbf__length_scale=1), ValueError, "1 / length_scale^2"),
+        (lambda: RBF().set_params(length_scale=1, inverse_width=1), ValueError, "1 / length_scale^2, so one says it"),
+        (
+            lambda: (RBF() + White()).set_params(rbf__inverse_width=1, rbf__length_scale=1),
+            ValueError,
+            "RBF takes inverse_width or length_scale",
+        ),
+        (
+            lambda: RBF().set_params(length_scale=-1),
+            ValueError,
+            "length_scale of RBF must be finite and above 0, got -1",
+        ),
+        (lambda: (Periodic() + White()).set_params(periodic__length_scale=1), ValueError, "is 1 / length_scale^2"),
+        (lambda: (RBF() + White()).set_params(white__length_scale=1), ValueError, "no parameter 'white__length_scale'"),
+        (lambda: RBF(gamma=1), TypeError, "exp(-gamma |x - z|^2), inverse_width = 2 gamma"),
+        (lambda: (RBF() + RBF()).set_params(rbf2__gamma=1), ValueError, "inverse_width = 2 gamma"),
         (lambda: (RBF() + White()).set_params(rbf_variance=1), ValueError, "Did you mean rbf__variance?"),
         (lambda: RBF(fixed="inverse_widht"), ValueError, "Did you mean inverse_width?"),
         (lambda: RBF(fixed=3), ValueError, "fixed must be the name of a parameter or a tuple of names, got 3"),

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOOR = (
+    "names",
     "threads",
     "timing",
     "linalg",

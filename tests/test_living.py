@@ -25,6 +25,7 @@ from gplvm_widgets.living.gp_posterior import (
     posterior_numbers,
     posterior_scene,
 )
+from gplvm_widgets.living.latent_map import marked
 from gplvm_widgets.living.stored_map import LARGEST_FACTOR, NEAR, answers, interpolate, plane_of, random_places, wider
 from gplvm_widgets.scene import Cursor, Panel, Scene
 from lab import SCENE
@@ -303,6 +304,37 @@ def test_classes_may_be_texts_and_columns_have_names(oil):
 
 
 @pytest.mark.widget
+def test_labels_is_another_name_of_the_target(oil):
+    figure = latent_map(oil[0], labels=TEXTS, name="texts")
+    assert figure.html == latent_map(oil[0], TEXTS, name="texts").html
+    with pytest.raises(ValueError, match="latent_map takes target or labels, two names of the same"):
+        latent_map(oil[0], TEXTS, labels=TEXTS)
+
+
+def test_numbers_are_classes_or_a_scale_by_the_rule_of_the_displays(oil):
+    assert latent_map(oil[0], OIL.target).data["names"] == ["0", "1", "2"]
+    degrees = np.where(np.arange(60) < 5, np.nan, np.linspace(-3, 19, 60))
+    figure = latent_map(oil[0], degrees)
+    assert figure.data["names"] is None and f"shaded from {degrees[5]:.4g} (violet) to 19 (yellow)." in figure.html
+    grey, shaded = marked(oil[0].embedding_, degrees, None)
+    assert (len(grey.x), grey.label, grey.colour) == (5, "not known", "quiet")
+    assert np.array_equal(shaded.values, degrees[5:]) and np.array_equal(shaded.x, oil[0].embedding_[5:, 0])
+
+
+@pytest.mark.parametrize("names", [None, OIL.target_names])
+def test_a_class_that_is_not_known_is_grey_and_named_where_it_is_nearest(oil, names):
+    kinds = np.array(TEXTS if names is None else OIL.target, object)
+    kinds[:5] = None
+    X = oil[0].embedding_
+    figure = latent_map(oil[0], kinds, names, start=X[2], name="unknown")
+    assert figure.data["names"][-1] == "not known" and set(figure.data["target"][:5]) == {3}
+    assert np.array_equal(figure.data["target"][5:], OIL.target[5:])
+    assert "Nearest point: not known." in figure.html
+    grey, points = marked(X, np.where(np.arange(60) < 5, -1, OIL.target), figure.data["names"])
+    assert len(grey.x) == 5 and np.array_equal(points.group, OIL.target[5:])
+    assert [mark.key for mark in marked(X, np.full(60, -1), ["not known"])] == ["unknown"]
+
+
 def test_columns_of_a_data_frame_and_categories_keep_their_names():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(OIL.data, columns=[f"beam {k}" for k in range(12)])

@@ -143,11 +143,113 @@ def test_without_labels_there_is_one_colour_and_no_legend():
 
 
 def test_more_classes_than_colours_are_still_told_apart():
-    display = LatentDisplay(np.random.default_rng(0).standard_normal((60, 2)), np.arange(60) % 30).plot(axes())
+    kinds = [f"{k:02}" for k in np.arange(60) % 30]
+    display = LatentDisplay(np.random.default_rng(0).standard_normal((60, 2)), kinds).plot(axes())
     looks = {(to_hex(s.get_facecolor()[0]), s.get_paths()[0].vertices.tobytes()) for s in display.scatters_}
     assert len(looks) == 30
     named = [text.get_text() for text in display.legend_.get_texts()]
-    assert sorted(named) == sorted(["and 17 more", *map(str, range(13))])
+    assert sorted(named) == sorted(["and 17 more", *sorted(set(kinds))[:13]])
+
+
+# ---------------------------------------------------------------------- labels on a scale, and labels that are missing
+TEMPERATURES = np.linspace(-3.0, 19.0, 45)
+
+
+@pytest.mark.parametrize("kind", ["fractions", "whole", "list", "Series", "nullable"])
+def test_many_numbers_shade_the_points_and_have_a_colour_bar(kind):
+    labels = {"whole": np.arange(45), "list": [None, *TEMPERATURES[1:]]}.get(kind, TEMPERATURES)
+    if kind in ("Series", "nullable"):
+        pandas = pytest.importorskip("pandas")
+        labels = pandas.Series(TEMPERATURES, np.arange(45)[::-1], name="degrees")
+        labels = labels.where(labels > 0).convert_dtypes() if kind == "nullable" else labels
+    display = LatentDisplay.from_estimator(fitted("GPLVM"), labels=labels, n_grid=3, ax=axes())
+    known = np.array([not plotting.is_missing(label) for label in labels])
+    numbers = np.array([float(label) for label in np.asarray(labels, object)[known]])
+    *grey, shaded = display.scatters_
+    assert_allclose(np.asarray(shaded.get_array()), numbers)
+    assert_array_equal(np.asarray(shaded.get_offsets()), fitted("GPLVM").embedding_[known])
+    bar = display.label_bar_
+    assert (bar.vmin, bar.vmax) == (numbers.min(), numbers.max()) and bar is not display.colorbar_
+    assert bar.ax.get_ylabel() == ("degrees" if kind in ("Series", "nullable") else "label")
+    assert f"45 rows shaded from {numbers.min():g} to {numbers.max():g}" in repr(display)
+    check_grey(display, grey, 45 - known.sum())
+    display.figure_.canvas.draw()
+
+
+def check_grey(display, grey, n_unknown):
+    """Rows whose label is missing, in grey, and a word for them; nothing where there are none."""
+    assert sum(len(X) for X in offsets(grey)) == n_unknown
+    shown = [] if display.legend_ is None else [text.get_text() for text in display.legend_.get_texts()]
+    assert shown.count("not known") == (n_unknown > 0)
+    assert (f"({n_unknown} not known)" in repr(display)) == (n_unknown > 0)
+    assert {to_hex(scatter.get_facecolor()[0]) for scatter in grey} <= {plotting.QUIET}
+
+
+@pytest.mark.parametrize(
+    "labels, n_classes",
+    [
+        (np.arange(45) % 20, 20),
+        (0.5 * (np.arange(45) % 10), 10),
+        (np.arange(45) % 2 == 0, 2),
+        (np.arange(45.0) % 3, 3),
+        ([str(t) for t in TEMPERATURES], 45),
+        ([*TEMPERATURES[1:], "warm"], 45),
+    ],
+)
+def test_a_few_numbers_truth_values_and_texts_are_classes(labels, n_classes):
+    display = LatentDisplay.from_estimator(fitted("PPCA"), labels=labels, ax=axes())
+    assert len(display.scatters_) == len(display.classes.names) == n_classes and display.label_bar_ is None
+
+
+def test_names_and_categories_make_classes_of_many_numbers():
+    pandas = pytest.importorskip("pandas")
+    for labels, names in ((np.arange(45), [f"town {k}" for k in range(45)]), (pandas.Categorical(range(45)), None)):
+        display = LatentDisplay.from_estimator(fitted("PPCA"), labels=labels, names=names, ax=axes())
+        assert len(display.scatters_) == 45 and display.label_bar_ is None
+
+
+def test_new_rows_share_the_scale_of_the_training_rows():
+    Y, new = data()[:4] + 0.05, [100.0, np.nan, -np.inf, 0.5]
+    display = LatentDisplay.from_estimator(fitted("PPCA"), Y, new, train_labels=TEMPERATURES, ax=axes())
+    assert {s.get_clim() for s in (display.scatters_[-1], display.new_scatters_[-1])} == {(-3.0, 100.0)}
+    assert_allclose(np.asarray(display.new_scatters_[-1].get_array()), [100.0, -3.0, 0.5])
+    check_grey(display, display.new_scatters_[:1], 1)
+    alone = LatentDisplay.from_estimator(fitted("PPCA"), data() + 0.05, TEMPERATURES, ax=axes())
+    assert [text.get_text() for text in alone.legend_.get_texts()] == ["training rows", "new rows"]
+    assert alone.label_bar_ is not None and len(alone.scatters_) == 1
+
+
+@pytest.mark.parametrize("kind", ["NaN", "None", "names", "Categorical", "NA"])
+def test_a_missing_label_is_grey_and_no_class(kind):
+    labels, names = np.where(np.arange(45) < 7, None, LABELS), None
+    if kind in ("Categorical", "NA"):
+        pandas = pytest.importorskip("pandas")
+        labels = pandas.Categorical(labels) if kind == "Categorical" else pandas.array(list(labels), "string")
+    elif kind == "names":
+        labels, names = np.where(np.arange(45) < 7, np.nan, np.arange(45) % 3), WORDS
+    elif kind == "NaN":
+        labels = [np.nan if label is None else label for label in labels]
+    display = LatentDisplay.from_estimator(fitted("PPCA"), labels=labels, names=names, ax=axes())
+    assert [text.get_text() for text in display.legend_.get_texts()] == [*WORDS, "not known"]
+    check_grey(display, display.scatters_[:1], 7)
+    for k, X in enumerate(offsets(display.scatters_[1:])):
+        assert_array_equal(X, fitted("PPCA").embedding_[7:][LABELS[7:] == WORDS[k]])
+
+
+def test_labels_that_are_all_missing_leave_all_rows_grey():
+    display = LatentDisplay.from_estimator(fitted("PPCA"), labels=[None] * 45, ax=axes())
+    check_grey(display, display.scatters_, 45)
+
+
+@pytest.mark.identity
+def test_a_row_without_a_label_claims_no_node():
+    model, labels = fitted("GTM"), np.where(np.arange(45) < 7, None, LABELS)
+    display = ClassMapDisplay.from_estimator(model, labels=labels, ax=axes())
+    alone = ClassMapDisplay.from_estimator(model, data()[7:], LABELS[7:], ax=axes())
+    assert_allclose(display.shares, alone.shares, atol=1e-12)
+    assert_allclose(display.counts, alone.counts, atol=1e-12)
+    assert [text.get_text() for text in display.legend_.get_texts()] == [*WORDS, "not known"]
+    assert len(display.scatters_[0].get_offsets()) == 7
 
 
 def test_new_rows_are_placed_by_transform_and_drawn_larger_with_an_edge():
@@ -382,6 +484,19 @@ WRONG = {
     "no map": (MagnificationDisplay, "Isomap", {}, TypeError, "Isomap has no map.*LatentDisplay"),
     "no nodes": (ClassMapDisplay, "GPLVM", dict(labels=LABELS), TypeError, "no responsibilities.*LatentDisplay"),
     "no winners": (ClassMapDisplay, "BatchSOM", dict(labels=LABELS), TypeError, "no responsibilities"),
+    "labels as rows": (
+        LatentDisplay,
+        "PPCA",
+        dict(Y=LABELS),
+        ValueError,
+        r"Labels go by name: .*\(model, labels=\.\.\.\)",
+    ),
+    "numbers as rows": (LatentDisplay, "PPCA", dict(Y=list(range(45))), ValueError, r"got shape \(45,\)"),
+    "a column as rows": (LatentDisplay, "PPCA", dict(Y=LABELS[:, None]), ValueError, "second argument is new rows Y"),
+    "a text as rows": (LatentDisplay, "TSNE", dict(Y="red"), ValueError, "second argument is new rows Y"),
+    "labels as nodes": (ClassMapDisplay, "GTM", dict(Y=LABELS), ValueError, "second argument is new rows Y"),
+    "all missing": (ClassMapDisplay, "GTM", dict(labels=[None] * 45), ValueError, "every label is missing"),
+    "infinite index": (LatentDisplay, "PPCA", dict(labels=[np.inf] * 45, names=WORDS), ValueError, "from 0 to 2, an"),
     "no labels": (ClassMapDisplay, "GTM", {}, ValueError, "needs labels"),
     "other labels": (ClassMapDisplay, "GTM", dict(labels=["a"]), ValueError, "the model has 45 rows"),
     "one-dimensional nodes": (ClassMapDisplay, "SemiLinearGTM", dict(labels=LABELS), ValueError, "has 1: fit it"),

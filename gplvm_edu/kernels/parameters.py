@@ -1,5 +1,6 @@
 """Positive parameters of a kernel, and the softplus, which makes of them a vector without constraints."""
 
+from collections.abc import Callable
 from html import escape
 from typing import Self
 
@@ -8,6 +9,7 @@ from scipy.linalg.blas import dasum
 
 from .. import checks
 
+GAMMA = "With scikit-learn's exp(-gamma |x - z|^2), inverse_width = 2 gamma; chapter 2 writes gamma for inverse_width."
 SMALLEST, LARGEST = 1.0 / checks.EXTREME, checks.EXTREME  # of a parameter: its square is still a number above 0
 
 
@@ -113,7 +115,7 @@ def per_dimension(gradients, parameter) -> np.ndarray:
 
 
 def unknown_parameter(owner, name, names) -> str:
-    """The sentence for a parameter that no kernel of this kind has; a length scale is converted, equation (2.6).
+    """The sentence for a parameter that no kernel of this kind has; other words for a width are converted, (2.6).
 
     Examples
     --------
@@ -122,9 +124,12 @@ def unknown_parameter(owner, name, names) -> str:
     """
     *nest, last = str(name).split("__")
     is_length = last.replace("_", "") == "lengthscale"
-    width = "__".join([*nest, "inverse_width"])
-    if is_length and width in names and "length_scale" not in names:
-        return f"{owner} has no parameter {name!r}; it has {', '.join(names)}. An inverse width is 1 / length_scale^2."
+    missing = f"{owner} has no parameter {name!r}; it has {', '.join(names)}."
+    if "__".join([*nest, "inverse_width"]) in names:
+        if is_length and "length_scale" not in names:
+            return f"{missing} An inverse width is 1 / length_scale^2."
+        if last == "gamma" and (nest or [owner])[-1].lower().rstrip("0123456789") == "rbf":
+            return f"{missing} {GAMMA}"
     return checks.unknown_name(owner, name, names)
 
 
@@ -136,6 +141,7 @@ class Parameterised:
     """
 
     input_scales: tuple[str, ...] = ()  # parameters that can undo a change of scale of the inputs
+    other_names: dict[str, tuple[str, Callable]] = {}  # another name: the parameter that it states, and how
     _names: tuple[str, ...] = ()  # of the parameters
     _each: tuple[str, ...] = ()  # of those that may have an entry for each latent dimension
     _held: tuple[str, ...] = ()  # of those that are fixed
@@ -166,15 +172,35 @@ class Parameterised:
         return {name: getattr(owner, attribute) for name, owner, attribute in self._slots}
 
     def set_params(self, **values) -> Self:
-        """Set parameters by name, fixed or not, or ``fixed``, the names of those that stay; returns the kernel."""
+        """Set parameters by name, fixed or not, or ``fixed``, the names of those that stay; returns the kernel.
+
+        What the constructor takes by another name is taken here too, in a part of a sum or product as well.
+
+        Examples
+        --------
+        >>> from gplvm_edu.kernels import RBF, White
+        >>> (RBF() + White(0.1)).set_params(rbf__length_scale=2.0)
+        RBF(variance=1, inverse_width=0.25) + White(variance=0.1)
+        """
         slots = {name: (owner, attribute) for name, owner, attribute in self._slots}
         slots["fixed"] = self, "fixed"
-        for name, value in values.items():
+        for name, value in self._in_own_names(values).items():
             if name not in slots:
                 raise ValueError(unknown_parameter(type(self).__name__, name, list(self.get_params())))
             owner, attribute = slots[name]
             setattr(owner, attribute, value)
         return self
+
+    def _in_own_names(self, values):
+        """Values by the names of parameters, where some are stated by `other_names`; None states nothing."""
+        own = dict(values)
+        for slot, owner, attribute in self._slots:
+            for other, (stated, convert) in owner.other_names.items():
+                value = own.pop(slot.removesuffix(attribute) + other, None) if attribute == stated else None
+                if value is not None:
+                    also = [own[slot]] if slot in own else []  # stated twice: `convert` says so
+                    own[slot] = convert(type(owner).__name__, value, *also)
+        return own
 
     @property
     def fixed(self) -> tuple[str, ...]:

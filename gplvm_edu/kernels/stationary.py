@@ -19,6 +19,26 @@ class _Default(float):
 UNIT = _Default(1.0)
 
 
+def one_width(kind, length_scale, inverse_width=UNIT):
+    """The inverse width of a kind of kernel, stated by a length scale, and not as such too.
+
+    Examples
+    --------
+    >>> float(one_width("RBF", 2.0))
+    0.25
+    """
+    if not isinstance(inverse_width, _Default):
+        raise ValueError(
+            f"{kind} takes inverse_width or length_scale, and got inverse_width={checks.shown(inverse_width)} and "
+            f"length_scale={checks.shown(length_scale)}: inverse_width = 1 / length_scale^2, so one says it all."
+        )
+    length = checks.floats(f"length_scale of {kind}", length_scale)
+    if not (np.isfinite(length).all() and (length > 0).all()):
+        raise ValueError(f"length_scale of {kind} must be finite and above 0, got {checks.shown(length_scale)}.")
+    with quiet():
+        return 1.0 / length**2  # what leaves the range is refused by the parameter
+
+
 class Stationary(Kernel):
     r"""A function of the scaled squared distance alone, k = theta h(s), s = sum_q gamma_q (x_q - z_q)^2.
 
@@ -32,7 +52,7 @@ class Stationary(Kernel):
         gamma: one over the squared length scale; one for all latent dimensions, or one for each (automatic
         relevance determination). 1 by default.
     length_scale : float or ndarray (q,)
-        In its place, 1 / sqrt(gamma).
+        In its place, 1 / sqrt(gamma); here and in `set_params`.
     fixed : str or tuple of str
         Parameters that every fit leaves as they are.
     """
@@ -40,10 +60,12 @@ class Stationary(Kernel):
     variance = Positive()
     inverse_width = Positive(each=True)
     input_scales = ("inverse_width",)
+    other_names = {"length_scale": ("inverse_width", one_width)}
 
     def __init__(self, variance=1.0, inverse_width=UNIT, *, length_scale=None, fixed=()):
         self.variance = variance
-        self.inverse_width = _one_width(type(self).__name__, inverse_width, length_scale)
+        named = type(self).__name__
+        self.inverse_width = inverse_width if length_scale is None else one_width(named, length_scale, inverse_width)
         self.fixed = fixed
 
     @property
@@ -86,22 +108,6 @@ class Stationary(Kernel):
     def _mixed_derivative(self, X):
         slope = self._slope(np.zeros(1), np.ones(1))[0]  # dh/ds at s = 0, where h is 1
         return on_diagonals(-2.0 * slope * self.variance * self.inverse_width, X)  # (2.32)
-
-
-def _one_width(kind, inverse_width, length_scale):
-    """The inverse width, stated as such or by a length scale."""
-    if length_scale is None:
-        return inverse_width
-    if not isinstance(inverse_width, _Default):
-        raise ValueError(
-            f"{kind} takes inverse_width or length_scale, and got inverse_width={checks.shown(inverse_width)} and "
-            f"length_scale={checks.shown(length_scale)}: inverse_width = 1 / length_scale^2, so one says it all."
-        )
-    length = checks.floats(f"length_scale of {kind}", length_scale)
-    if not (np.isfinite(length).all() and (length > 0).all()):
-        raise ValueError(f"length_scale of {kind} must be finite and above 0, got {checks.shown(length_scale)}.")
-    with quiet():
-        return 1.0 / length**2  # what leaves the range is refused by the parameter
 
 
 def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:

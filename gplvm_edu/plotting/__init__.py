@@ -7,8 +7,9 @@ Needs the ``plot`` extra (matplotlib). Models never import this; it imports no m
 """
 
 from .classmap import ClassMapDisplay
-from .display import Display, classes_of_both, index_into, labels_for
+from .display import Display
 from .fit import HistoryDisplay, RelevanceDisplay
+from .labels import NOT_KNOWN, classes_of_both, index_into, is_missing, labels_for, range_of, shades_of_both
 from .latent import LatentDisplay
 from .magnification import MagnificationDisplay
 from .style import (
@@ -37,6 +38,7 @@ __all__ = [
     "LONGEST_NAME",
     "LONGEST_TEXT",
     "MARKERS",
+    "NOT_KNOWN",
     "PALETTE",
     "QUIET",
     "STYLE",
@@ -54,10 +56,13 @@ __all__ = [
     "draw_graph",
     "in_style",
     "index_into",
+    "is_missing",
     "labels_for",
     "new_figure",
     "plain_text",
+    "range_of",
     "readable",
     "scatter_classes",
+    "shades_of_both",
     "use_style",
 ]

@@ -7,16 +7,8 @@ from matplotlib.colors import to_rgb
 
 from .. import checks
 from ..plane import chosen_dims, final_step
-from .display import (
-    Display,
-    classes_of_both,
-    frame,
-    labels_for,
-    legend_above,
-    point_size,
-    remark_below,
-    scatter_by_class,
-)
+from .display import UNKNOWN, Display, frame, legend_above, point_size, remark_below, scatter_by_class
+from .labels import NOT_KNOWN, classes_of_both, labels_for, rows_not_labels
 from .style import class_look
 
 STRONGEST = 0.6  # of a class's colour where it has a node for itself: markers stand out
@@ -25,7 +17,8 @@ STRONGEST = 0.6  # of a class's colour where it has a node for itself: markers s
 class ClassMapDisplay(Display):
     r"""The class map of a GTM: each node in the colour of the class that claims most of it, the stronger the more.
 
-    A row claims a node by its responsibility R, and a class as much as its rows do.
+    A row claims a node by its responsibility R, and a class as much as its rows do. A row whose label is missing (None,
+    NaN) claims nothing, and is drawn in grey.
 
     .. math:: \text{share}_{ic} = \frac{\sum_{n \in c} R_{in}}{\sum_n R_{in}}
 
@@ -35,7 +28,7 @@ class ClassMapDisplay(Display):
         A grid, in any order.
     shares : array (K, C)
     counts : array (K,)
-        Rows that claim each node, the sums of its responsibilities.
+        Rows that claim each node, the sums of its responsibilities over rows with a label.
     positions : array (N, 2)
         Posterior means of the rows.
     labels : sequence
@@ -85,6 +78,7 @@ class ClassMapDisplay(Display):
         ax : matplotlib Axes, optional
         """
         final = final_step(model)
+        rows_not_labels(Y)
         if not hasattr(final, "responsibilities"):
             raise TypeError(
                 f"{type(final).__name__} has no responsibilities for the nodes of a grid, so there is no class map. A "
@@ -102,6 +96,8 @@ class ClassMapDisplay(Display):
         labels = labels_for(labels, len(rows), rows="the model has" if Y is None else "Y has")
         R = final.responsibilities(rows)
         classes = classes_of_both(labels, None, names, R.shape[1], 0)[0]
+        if not classes.names:
+            raise ValueError("A class map needs classes, and every label is missing (None or NaN).")
         shares, counts = class_shares(R, classes.which, len(classes.names))
         return cls(final.nodes_, shares, counts, R.T @ final.nodes_, labels, names, least=least).plot(ax)
 
@@ -113,7 +109,8 @@ class ClassMapDisplay(Display):
         self.scatters_ = scatter_by_class(ax, self.positions, self.classes, size, edge="white", line=0.7)
         frame(ax, limits, self.positions)
         ax.set(xlabel="latent dimension 1", ylabel="latent dimension 2")
-        self.legend_ = legend_above(ax, [(name, class_look(k)) for k, name in enumerate(self.classes.names)])
+        entries = [(name, class_look(k)) for k, name in enumerate(self.classes.names)]
+        self.legend_ = legend_above(ax, entries + [(NOT_KNOWN, UNKNOWN)] * bool(np.any(self.classes.which < 0)))
         remark_below(ax, f"Paler: a smaller share of the node. White: claimed by fewer than {self.least:g} rows.")
 
     def cells(self) -> tuple[np.ndarray, tuple[float, ...]]:
@@ -142,7 +139,7 @@ def class_shares(R, which, n_classes) -> tuple[np.ndarray, np.ndarray]:
     (array([[0.75, 0.25],
            [0.  , 0.  ]]), array([2., 0.]))
     """
-    claims = R @ np.eye(n_classes)[which]  # (K, C)
+    claims = R @ (which[:, None] == np.arange(n_classes))  # (K, C); which is -1 for a row of no known class
     counts = claims.sum(axis=1)
     return claims / np.where(counts > 0, counts, 1.0)[:, None], counts
 

@@ -1,10 +1,10 @@
-"""What all Displays share: axes and a figure, classes and a legend, and how a notebook shows them, once."""
+"""What all Displays share: axes and a figure, marks and a legend, and how a notebook shows them, once."""
 
 import base64
 import io
 import sys
 import textwrap
-from typing import NamedTuple, Self
+from typing import Self
 
 import matplotlib
 import numpy as np
@@ -12,15 +12,15 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .. import checks
-from .style import STYLE, brief, class_look, class_names, classes_of, plain_text
+from .style import QUIET, STYLE, brief, class_look, plain_text
 
 LOOK = {name: value for name, value in STYLE.items() if name != "figure.facecolor"}  # a dark session stays dark
 WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")  # backends that show nothing by themselves
 PRECISION = LinearSegmentedColormap.from_list("precision", ["#5a5a5a", "#ffffff"])  # as in the living figures
 STRETCHED = PRECISION.reversed("stretched")
 SMALL = 8.5  # points: letters of legends and remarks
-UNLABELLED = "#4d4d4d"  # points without a label beside others that have one
+UNLABELLED = dict(color="#4d4d4d", marker="o")  # rows without labels beside others that have them
+UNKNOWN = dict(color=QUIET, marker="o")  # rows whose label is missing
 SCALE = LinearSegmentedColormap.from_list("scale", ["#3b1f6b", "#0072B2", "#009E73", "#d9c74a"])
 
 
@@ -86,87 +86,35 @@ def shown_by_pyplot(figure) -> bool:
     return pyplot.fignum_exists(getattr(figure, "number", None))
 
 
-# ---------------------------------------------------------------------- classes
-class Classes(NamedTuple):
-    """Names of classes as a legend shows them, and which of them each row has (N,); -1 for rows without a label."""
-
-    names: list[str]
-    which: np.ndarray
-
-
-def classes_for(labels, names=None, categories=None) -> Classes:
-    """Labels of any kind as `Classes`, in their order, or in that of `categories`; with `names` an index into them.
-
-    Examples
-    --------
-    >>> classes_for(["dry", "sweet", "dry"])
-    Classes(names=['dry', 'sweet'], which=array([0, 1, 0]))
-    >>> classes_for([1, 1], ["dry", "sweet"])
-    Classes(names=['sweet'], which=array([0, 0]))
-    """
-    values, which = classes_of(labels if isinstance(labels, np.ndarray) else list(labels))
-    if categories is not None:
-        places = {category: place for place, category in enumerate(categories)}
-        order = sorted(range(len(values)), key=lambda k: places.get(values[k], len(places)))
-        values, which = [values[k] for k in order], np.argsort(order)[which]
-    if names is not None:
-        values = [names[index_into(names, value)] for value in values]
-    return Classes(class_names(values), np.asarray(which, int))
-
-
-def index_into(names, label) -> int:
-    """A label as an index into names."""
-    if not checks.is_number(label) or label != int(label) or not 0 <= label < len(names):
-        raise ValueError(
-            f"With names, labels must be whole numbers from 0 to {len(names) - 1}, an index into names, got "
-            f"{checks.shown(label)}. Leave names out where the labels are names themselves."
-        )
-    return int(label)
-
-
-def classes_of_both(labels, new_labels, names, n_rows, n_new) -> tuple[Classes, Classes]:
-    """`Classes` of training rows and of new rows, with one list of names; -1 for rows without a label.
-
-    The categories of a pandas Categorical keep their order.
-    """
-    given = [part for part in (labels, new_labels) if part is not None]
-    orders = [getattr(getattr(part, "cat", part), "categories", None) for part in given]
-    order = next((one for one in orders if one is not None), None)
-    both = given[0] if len(given) == 1 else [label for part in given for label in part]
-    shown, which = classes_for(both, names, order) if given else Classes([], np.empty(0, int))
-    n_first = n_rows if labels is not None else 0
-    first = which[:n_first] if labels is not None else np.full(n_rows, -1)
-    second = which[n_first:] if new_labels is not None else np.full(n_new, -1)
-    return Classes(shown, first), Classes(shown, second)
-
-
-def labels_for(labels, n_rows, name="labels", rows="the model has", advice=""):
-    """Labels in one dimension, one for each row; a column of them will do, anything else is explained."""
-    shape = np.shape(labels)
-    if len(shape) == 2 and shape[1] == 1:
-        labels = np.ravel(labels)
-    elif len(shape) != 1 or isinstance(labels, str):
-        raise ValueError(f"{name} must be one label for each row, got {checks.shown(labels)} of shape {shape}.")
-    if len(labels) != n_rows:
-        raise ValueError(
-            f"{name} has {len(labels)} entries, but {rows} {n_rows} rows: pass one label for each.{advice}"
-        )
-    return labels
-
-
 # ---------------------------------------------------------------------- marks
-def scatter_by_class(ax, X, classes, size, edge=None, line=1.1) -> list:
-    """One scatter for each class of points (N, 2), first those without a label; returns them."""
+def scatter_by_class(ax, X, classes, size, edge=None, line=1.1, unlabelled=UNKNOWN) -> list:
+    """One scatter for each class of points (N, 2), first those without a label, in their own look; returns them."""
     drawn = []
     for k in range(-1, len(classes.names)):
-        chosen = classes.which == k
-        if not chosen.any():
-            continue
-        look = class_look(max(k, 0)) if k >= 0 or not classes.names else dict(color=UNLABELLED, marker="o")
-        border = dict(linewidths=0) if edge is None else dict(linewidths=line, edgecolors=edge)
-        look["c"] = look.pop("color")
-        drawn.append(ax.scatter(*X[chosen].T, s=size, alpha=0.9, zorder=3, **look, **border))
+        if (classes.which == k).any():
+            look = class_look(k) if k >= 0 else dict(unlabelled)
+            look["c"] = look.pop("color")
+            drawn.append(_scatter(ax, X[classes.which == k], size, edge, line, **look))
     return drawn
+
+
+def scatter_by_shade(ax, X, shades, size, limits, edge=None, line=1.1, unlabelled=UNKNOWN) -> list:
+    """Points (N, 2) with a number each (N,), in shades from one limit to the other; first those without (NaN).
+
+    What is infinite has the shade of its end.
+    """
+    known = ~np.isnan(shades)
+    look = dict(c=unlabelled["color"], marker=unlabelled["marker"])
+    drawn = [] if known.all() else [_scatter(ax, X[~known], size, edge, line, **look)]
+    if known.any():
+        look = dict(c=np.clip(shades[known], *limits), cmap=SCALE, vmin=limits[0], vmax=limits[1], marker="o")
+        drawn.append(_scatter(ax, X[known], size, edge, line, **look))
+    return drawn
+
+
+def _scatter(ax, X, size, edge, line, **look):
+    border = dict(linewidths=0) if edge is None else dict(linewidths=line, edgecolors=edge)
+    return ax.scatter(*X.T, s=size, alpha=0.9, zorder=3, **look, **border)
 
 
 def point_size(n_points) -> float:
@@ -224,9 +172,14 @@ def remark_below(ax, text) -> None:
 def draw_image(ax, values, limits, cmap, name):
     """An image over the plane, from below, and its named colour bar; returns both."""
     image = ax.imshow(values, extent=limits, origin="lower", cmap=cmap, interpolation="bilinear", aspect="auto")
-    bar = ax.get_figure().colorbar(image, ax=ax, label=name, fraction=0.06, pad=0.02)
+    return image, colour_bar(ax, image, name)
+
+
+def colour_bar(ax, drawn, name):
+    """A named colour bar beside the axes, for an image or a scatter in them."""
+    bar = ax.get_figure().colorbar(drawn, ax=ax, label=name, fraction=0.06, pad=0.02)
     bar.outline.set_visible(False)
-    return image, bar
+    return bar
 
 
 def frame(ax, limits, points) -> None:

@@ -11,18 +11,20 @@ from ..plane import background_of, chosen_dims, final_step, limits_of
 from .display import (
     PRECISION,
     STRETCHED,
+    UNKNOWN,
     UNLABELLED,
     Display,
-    classes_of_both,
+    colour_bar,
     draw_image,
     frame,
-    labels_for,
     legend_above,
     point_size,
     remark_below,
     scatter_by_class,
+    scatter_by_shade,
 )
-from .style import class_look
+from .labels import NOT_KNOWN, classes_of_both, labels_for, range_of, rows_not_labels, shades_of_both
+from .style import class_look, plain_text
 
 
 class LatentDisplay(Display):
@@ -37,7 +39,9 @@ class LatentDisplay(Display):
     positions : array (N, 2)
         Of the training rows.
     labels : sequence, optional
-        Of the training rows: numbers, texts, a pandas Series or Categorical; with `names` an index into them.
+        Of the training rows: numbers, texts, a pandas Series or Categorical; with `names` an index into them. More than
+        twenty different numbers, or more than ten that are not whole, are a scale and shade the points; pass texts,
+        `names` or a Categorical where they are classes. Missing ones (None, NaN, NA) are grey.
     names : sequence of str, optional
     new_positions : array (M, 2), optional
         Of new rows, drawn larger and with an edge.
@@ -54,8 +58,10 @@ class LatentDisplay(Display):
     ----------
     ax_, figure_ : where it was drawn last
     scatters_, new_scatters_ : list of PathCollection
-        One for each class that there is, in the order of the legend; rows without a label come first.
-    image_, colorbar_, legend_ : or None
+        One for each class that there is, in the order of the legend, or one for all numbers of a scale; rows without a
+        label come first.
+    image_, colorbar_, legend_, label_bar_ : or None
+        `label_bar_` is the colour bar of labels on a scale, `colorbar_` that of the background.
 
     Examples
     --------
@@ -89,7 +95,10 @@ class LatentDisplay(Display):
         self.labels = None if labels is None else labels_for(labels, n_rows, rows="positions has")
         self.new_labels = None if new_labels is None else labels_for(new_labels, n_new, "new_labels", "there are")
         self.names, self.dims = names, tuple(dims)
-        self.classes, self.new_classes = classes_of_both(self.labels, self.new_labels, names, n_rows, n_new)
+        shades = shades_of_both(self.labels, self.new_labels, names, n_rows, n_new)
+        self.shades, self.new_shades = (None, None) if shades is None else shades
+        given = (None, None) if shades is not None else (self.labels, self.new_labels)
+        self.classes, self.new_classes = classes_of_both(*given, names, n_rows, n_new)
         self.background, self.background_name, self.remark = background, background_name, remark
         self.limits = plane_of(np.vstack([self.positions, self.new_positions])) if limits is None else tuple(limits)
 
@@ -121,6 +130,7 @@ class LatentDisplay(Display):
             Where to draw; without it a figure is made.
         """
         final = final_step(model)
+        rows_not_labels(Y)
         dims = chosen_dims(final, dims, cls.__name__)
         X = final.embedding_[:, list(dims)]
         if Y is not None and model is final and is_training_data(final, Y):
@@ -156,25 +166,58 @@ class LatentDisplay(Display):
             shades = STRETCHED if "stretched" in self.background_name else PRECISION
             self.image_, self.colorbar_ = draw_image(ax, self.background, self.limits, shades, self.background_name)
         size = point_size(len(self.positions))
-        self.scatters_ = scatter_by_class(ax, self.positions, self.classes, size)
         edge = "black" if self.image_ else matplotlib.rcParams["text.color"]
-        self.new_scatters_ = scatter_by_class(ax, self.new_positions, self.new_classes, 2.6 * size + 12, edge)
+        looks = [self.plain_look() if labels is None else UNKNOWN for labels in (self.labels, self.new_labels)]
+        self.scatters_ = self.scatter(ax, self.positions, self.classes, self.shades, size, unlabelled=looks[0])
+        new = self.new_positions, self.new_classes, self.new_shades
+        self.new_scatters_ = self.scatter(ax, *new, 2.6 * size + 12, edge=edge, unlabelled=looks[1])
+        self.label_bar_ = self.bar_of_labels(ax)
         frame(ax, self.limits, np.vstack([self.positions, self.new_positions]))
         ax.set(xlabel=f"latent dimension {self.dims[0] + 1}", ylabel=f"latent dimension {self.dims[1] + 1}")
         self.legend_ = legend_above(ax, self.legend_entries())
         remark_below(ax, " ".join(filter(None, [self.remark, on_top_of_one_another(self.positions)])))
 
+    def scatter(self, ax, X, classes, shades, size, **look) -> list:
+        """Points (N, 2) by class, or in shades of a scale; returns what was drawn."""
+        if shades is None:
+            return scatter_by_class(ax, X, classes, size, **look)
+        return scatter_by_shade(ax, X, shades, size, range_of(self.shades, self.new_shades), **look)
+
+    def bar_of_labels(self, ax):
+        """The colour bar of labels on a scale, named as a pandas Series is."""
+        if self.shades is None:
+            return None
+        named = [getattr(labels, "name", None) for labels in (self.labels, self.new_labels)]
+        drawn = next(s for s in (*self.scatters_[::-1], *self.new_scatters_[::-1]) if s.get_array() is not None)
+        return colour_bar(ax, drawn, plain_text(next((name for name in named if name is not None), "label")))
+
+    def plain_look(self) -> dict:
+        """Of rows without labels: grey where others have some."""
+        return UNLABELLED if self.classes.names or self.shades is not None else class_look(0)
+
+    def n_unknown(self) -> int:
+        """How many rows have a label that is missing."""
+        parts = zip((self.labels, self.new_labels), self._unlabelled(), strict=True)
+        return sum(int(np.sum(without)) for labels, without in parts if labels is not None)
+
+    def _unlabelled(self):
+        if self.shades is None:
+            return self.classes.which < 0, self.new_classes.which < 0
+        return np.isnan(self.shades), np.isnan(self.new_shades)
+
     def legend_entries(self) -> list:
-        """(name, look) for each class, and for training and new rows where there are both."""
+        """(name, look) for each class, for labels not known, and for training and new rows where there are both."""
         entries = [(name, class_look(k)) for k, name in enumerate(self.classes.names)]
-        if len(entries) == 1 and not len(self.new_positions):
+        plain = self.plain_look()
+        if self.n_unknown():
+            entries.append((NOT_KNOWN, UNKNOWN))
+        elif len(entries) == 1 and not len(self.new_positions):
             return []
         if len(self.new_positions):
-            plain = UNLABELLED if entries else class_look(0)["color"]
             if self.labels is None:
-                entries.append(("training rows", dict(color=plain, marker="o")))
+                entries.append(("training rows", plain))
             ink = matplotlib.rcParams["text.color"]
-            face = "none" if self.new_labels is not None else plain
+            face = "none" if self.new_labels is not None else plain["color"]
             entries.append(("new rows", dict(color=face, marker="o", markeredgecolor=ink, markersize=7)))
         return entries
 
@@ -183,6 +226,9 @@ class LatentDisplay(Display):
         n_new, n_classes = len(self.new_positions), len(self.classes.names)
         words = f"{len(self.positions)} rows" + (f" and {n_new} new ones" if n_new else "")
         words += f" in {n_classes} classes" if n_classes > 1 else ""
+        if self.shades is not None:
+            words += " shaded from {:g} to {:g}".format(*range_of(self.shades, self.new_shades))
+        words += f" ({self.n_unknown()} {NOT_KNOWN})" if self.n_unknown() else ""
         return words + (f" over {self.background_name}" if self.background is not None else "")
 
 

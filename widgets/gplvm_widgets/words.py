@@ -11,18 +11,23 @@ import re
 from gplvm_edu.plotting import (
     LONGEST_NAME,
     LONGEST_TEXT,
+    NOT_KNOWN,
     brief,
     class_names,
     classes_of,
     classes_of_both,
     index_into,
+    is_missing,
     labels_for,
+    range_of,
     readable,
+    shades_of_both,
 )
 
 __all__ = [
     "LONGEST_NAME",
     "LONGEST_TEXT",
+    "NOT_KNOWN",
     "as_html",
     "as_json_in_script",
     "brief",
@@ -30,8 +35,11 @@ __all__ = [
     "classes_of",
     "classes_of_both",
     "index_into",
+    "is_missing",
     "labels_for",
+    "range_of",
     "readable",
+    "shades_of_both",
     "without_mathematics",
 ]
 

@@ -11,7 +11,17 @@ from gplvm_edu.plane import background_of, chosen_dims, embedding_of, final_step
 
 from ..drawing import latent_points, ring, segments
 from ..scene import Axis, Band, Cursor, Image, Lines, Panel, Points, Scene
-from ..words import brief, class_names, classes_of_both, index_into, labels_for
+from ..words import (
+    NOT_KNOWN,
+    brief,
+    class_names,
+    classes_of_both,
+    index_into,
+    is_missing,
+    labels_for,
+    range_of,
+    shades_of_both,
+)
 from .figure import LivingFigure, living, modules
 from .stored_map import answers, plane_of, sliced, stored_map
 
@@ -38,6 +48,8 @@ def latent_map(
     heading="decoded at the cross",
     feature_names=None,
     dims=None,
+    *,
+    labels=None,
 ) -> LivingFigure:
     """A fitted model with a map from two latent dimensions, decoded in the page wherever the reader points.
 
@@ -46,8 +58,8 @@ def latent_map(
     model : fitted model with a `map_`, or a pipeline that ends with one
         GPLVM, SparseGPLVM, BayesianGPLVM, GTM and its variants, PPCA, FactorAnalysis, ...
     target : sequence (N,), optional
-        Class of each row: texts, a pandas Categorical, or an index into `names`; numbers without names shade the
-        points.
+        Class of each row: texts, a few whole numbers, a pandas Categorical, or an index into `names`. Numbers on a
+        scale, as `LatentDisplay` tells them from classes, shade the points. Missing ones (None, NaN, NA) are grey.
     names : sequence of str, optional
     image_shape : (int, int), optional
         Rows of the data are images of this shape; without it all columns are drawn with two deviations either way.
@@ -63,6 +75,8 @@ def latent_map(
     dims : (int, int), optional
         Latent dimensions of the plane, counted from 0: without it the first two, or the two most relevant ones where
         the model knows. All others are held at 0, or at their means where the model has neither a prior nor a grid.
+    labels : sequence (N,), optional
+        Another name of `target`, as in `LatentDisplay`.
 
     Returns
     -------
@@ -91,7 +105,7 @@ def latent_map(
     background = background_of(model, dims, plane_of(model.embedding_[:, list(dims)]), N_SHADES)
     others, model = others_remark(model, dims), sliced(model, dims)
     X, Y = model.embedding_, model.rows_
-    target, names = check_classes(target, names, len(X))
+    target, names = check_classes(one_target(target, labels), names, len(X))
     if image_shape is not None and np.prod(image_shape) != Y.shape[1]:
         raise ValueError(f"image_shape {tuple(image_shape)} does not fit the {Y.shape[1]} columns of the data.")
     box = plane_of(X)
@@ -104,14 +118,21 @@ def latent_map(
         "start": start.tolist(),
         "image": None if image_shape is None else image_shape[0] / image_shape[1],
         "names": names,
-        "target": None if names is None else target,
+        "target": None if names is None else target % len(names),
     }
     features = feature_names if image_shape is None and Y.shape[1] <= MOST_NAMES else None
     if features is not None:
         data["sideways"] = True
     scene = opening_scene(model, start, box, target, names, image_shape, heading, stored, features, background, dims)
-    words = " ".join(filter(None, [HINT, near_words(stored), others]))
+    words = " ".join(filter(None, [HINT, shade_words(target, names), near_words(stored), others]))
     return living(scene, modules("gp.js", "latent_map.js"), data, name, title, words, width=704)
+
+
+def shade_words(target, names):
+    """What the shades of the points mean; nothing where they show classes."""
+    if target is None or names is not None:
+        return ""
+    return "Points are shaded from {:.4g} (violet) to {:.4g} (yellow).".format(*range_of(target))
 
 
 def near_words(stored):
@@ -145,20 +166,32 @@ def check_features(model, feature_names):
     return [brief(name, LONGEST_NAME) for name in given]
 
 
+def one_target(target, labels):
+    """The target, by either of its names."""
+    if target is not None and labels is not None:
+        raise ValueError("latent_map takes target or labels, two names of the same: pass one of them.")
+    return target if labels is None else labels
+
+
 def check_classes(target, names, N):
-    """The class of each row as an index into names, and these; numbers that shade the points, and None; or nothing."""
+    """The class of each row as an index into names, and these; numbers that shade the points, and None; or nothing.
+
+    What is missing is -1, and then the last of the names says so; on a scale it is NaN.
+    """
     if target is None:
         if names is not None:
             raise ValueError("names need a target: the class of each row, as an index into names.")
         return None, None
     target = labels_for(target, N, "target")
     if names is not None:
-        return np.array([index_into(names, label) for label in np.asarray(target, object)]), class_names(names)
-    categories = getattr(getattr(target, "cat", target), "categories", None)
-    if categories is None and np.asarray(target).dtype.kind in "iuf":
-        return np.asarray(target, float), None
-    shown, which = classes_of_both(target, None, None, N, 0)[0]
-    return which, shown
+        shown = class_names(names)
+        which = np.array([-1 if is_missing(label) else index_into(names, label) for label in target])
+    else:
+        scale = shades_of_both(target, None, None, N, 0)
+        if scale is not None:
+            return scale[0], None
+        shown, which = classes_of_both(target, None, None, N, 0)[0]
+    return which, shown if (which >= 0).all() else class_names([*shown, NOT_KNOWN])
 
 
 def check_start(start, box):
@@ -181,7 +214,7 @@ def opening_scene(model, start, box, target, names, image_shape, heading, stored
     near = int(np.argmin(np.sum(((X - start) / np.ptp(np.reshape(box, (2, 2)), axis=1)) ** 2, axis=1)))
     left, right, bottom, top = box
     marks = [
-        latent_points(X, target, names, size=6.5),
+        *marked(X, target, names),
         ring("ring", *X[near], size=13),
         Cursor("cross", float(start[0]), float(start[1]), colour="ink"),
     ]
@@ -205,6 +238,17 @@ def opening_scene(model, start, box, target, names, image_shape, heading, stored
         panels.append(doubt_panel(share, stored["whole"]))
     says = sentence(deviation, share, stored, None if names is None else names[target[near]])
     return Scene(panels, columns=5, row_height=50 if image_shape is not None else 340, says=says)
+
+
+def marked(X, target, names):
+    """The training points by class or shade, and below them in grey those of which that is not known."""
+    if target is None:
+        return [latent_points(X, size=6.5)]
+    known = ~np.isnan(target) if names is None else target >= 0
+    shades = np.clip(target, *range_of(target)) if names is None else target
+    points = [latent_points(X[known], shades[known], names, size=6.5)] if known.any() else []
+    grey = Points("unknown", *X[~known].T, colour="quiet", size=6.5, label=NOT_KNOWN)
+    return points if known.all() else [grey, *points]
 
 
 def is_stretch(background):
