@@ -17,6 +17,7 @@ FLOOR = (
     "linalg",
     "checks",
     "progress",
+    "calibration",
     "tables",
     "kernels",
     "optimise",
