@@ -270,8 +270,8 @@ def unknown_name(owner, name, names) -> str:
     known = [one for one in OTHER_NAMES.get(str(name), ()) if one in names]
     near = known or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     advice = f"Did you mean {near[0]}?" if near else ""
-    if near and near[0] == "grid":
-        advice = "It has as many latent dimensions as its grid has numbers: grid=(15, 15) is two."
+    if known and known[0] == "grid":
+        advice += " It has as many latent dimensions as its grid has numbers: grid=(15, 15) is two."
     return _sentence(f"{owner} has no parameter {name!r}; it has {', '.join(names)}.", advice)
 
 
