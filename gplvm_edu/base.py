@@ -46,6 +46,7 @@ from .progress import Watch
 PAIRWISE = ("precomputed", "similarity", "distance", "squared_distance")  # metrics: Y is a square matrix
 CONVERGED = ("gradient", "gain", "stalled", "schedule", "closed form")  # reasons to stop that need no warning
 ROWS = 200_000  # draws of latent points that are held at a time
+TOO_SURE = 5.0  # by how much deviations may be too small before it is told
 FALL = 1e-8  # of the value, or of a nat for each entry of the data: a fall by less is rounding
 
 
@@ -610,8 +611,9 @@ class MapModel(DensityModel):
         n_starts : int
             Searches for the place of each row.
         calibrated : bool or None
-            Multiply the model's own deviations by `deviation_factor`. None: yes for models whose own are known to be
-            too small (`measures_deviations`). It takes another fit, once.
+            Multiply the model's own deviations by `deviation_factor`, that of training rows or of new rows, whichever
+            each is. None: yes for models whose own are known to be too small (`measures_deviations`). It takes another
+            fit, once.
         """
         checks.flag("return_std", return_std)
         both = self._filled_numbers(Y, return_std, n_starts, calibrated)
@@ -627,20 +629,49 @@ class MapModel(DensityModel):
         filled = np.where(gaps, found.mean, Y)
         if not return_std:
             return filled, np.zeros_like(filled)
-        factor = np.where(self.number_columns(), self.deviation_factor() if wider and gaps.any() else 1.0, 1.0)
-        return filled, np.where(gaps, factor * found.std, 0.0)
+        factors, numbers = np.ones_like(filled), self.number_columns()
+        wanted = (gaps & numbers).any(axis=1)
+        if wider and wanted.any():
+            known = {row.tobytes() for row in self.rows_[:, numbers]}
+            new = np.array([row.tobytes() not in known for row in Y[:, numbers]])
+            for kind in np.unique(new[wanted]):
+                factors[np.ix_(new == kind, numbers)] = self.deviation_factor(bool(kind))
+        return filled, np.where(gaps, factors * found.std, 0.0)
 
-    def deviation_factor(self) -> float:
+    def deviation_factor(self, new_rows=False) -> float:
         """By how much deviations of filled numbers are too small (above 1) or too large, measured by a second fit.
 
         The model is fitted once more without some entries of its training rows, which are then filled: the factor
-        makes intervals of 95 % hold 95 % of them. Kept until the next fit. Appendix D, equation (D.4).
+        makes intervals of 95 % hold 95 % of them. With `new_rows` whole rows are left out, and some of their entries
+        filled. Each is kept until the next fit. Appendix D, equation (D.4).
         """
         check_is_fitted(self)
+        new_rows = checks.flag("new_rows", new_rows)
         known = self.__dict__.get("_measured")
         if known is None or known[0] is not self.embedding_:
-            known = self._measured = self.embedding_, measured_factor(self)
-        return known[1]
+            known = self._measured = (self.embedding_, dict[bool, float]())
+        if new_rows not in known[1]:
+            known[1][new_rows] = self._measure(new_rows)
+        return known[1][new_rows]
+
+    def _measure(self, new_rows):
+        """`calibration.measured_factor`, with a word where it could not be measured or is very large."""
+        name = type(self).__name__
+        try:
+            factor = measured_factor(self, new_rows)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            checks.warn(
+                f"How far {name} is off where it has not seen an entry could not be measured, so the deviations are "
+                f"the model's own, and may be too small: a second fit, without some entries, failed ({error})"
+            )
+            return 1.0
+        if factor > TOO_SURE:
+            checks.warn(
+                f"{name} is too sure of itself: entries that it did not see were {factor:.3g} times as far off as it "
+                "said. It has learnt its rows by heart; make it simpler (fewer latent dimensions, basis functions or "
+                "active points), or give it more rows."
+            )
+        return factor
 
     def number_columns(self) -> np.ndarray:
         """Which columns of the data hold numbers with Gaussian noise, (D,); here all."""
@@ -697,7 +728,8 @@ class MapModel(DensityModel):
     def best_log_density(self, Y, n_starts=5) -> np.ndarray:
         """ln p(y | x) of new rows at the best latent position, (M,): larger than ln p(y), and no density of y.
 
-        More latent dimensions always find a better position, so this can't choose between models: `score_samples` can.
+        With more latent dimensions there are more positions to choose from, so this can't choose between models:
+        `score_samples` can.
         """
         Y = self.check_rows(Y)
         return self.map_.log_density(Y, self.place(Y, n_starts).X[:, 0])[0]

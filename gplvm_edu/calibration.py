@@ -26,8 +26,9 @@ def hidden_entries(seen, share, rng) -> np.ndarray:
 
     Examples
     --------
-    >>> hidden_entries(np.ones((2, 3), bool), 1.0, np.random.RandomState(0)).sum(axis=1)  # one stays in each row
-    array([2, 2])
+    >>> hidden = hidden_entries(np.ones((4, 3), bool), 1.0, np.random.RandomState(0))
+    >>> int(hidden.sum(axis=1).max()), int(hidden.sum(axis=0).max())             # one at least stays in each
+    (2, 3)
     """
     order = rng.uniform(size=seen.shape)
     hidden = seen & (order < share)
@@ -66,28 +67,35 @@ def deviation_factor(errors, std, level=LEVEL) -> float:
     return float(z[k - 1] / ndtri(0.5 + 0.5 * level))  # (D.4)
 
 
-def measured_factor(model) -> float:
+def measured_factor(model, new_rows=False) -> float:
     """`deviation_factor` of a fitted model with a map, by a second fit to its own training rows.
 
-    Where gaps can be fitted, a tenth of the numbers is hidden (more in small tables) and filled; elsewhere a fifth of
-    the rows is left out, and a fifth of their numbers is filled from the others. The same lots in every call. 1 where
-    the table has too few numbers to tell.
+    Parameters
+    ----------
+    model : MapModel
+    new_rows : bool
+        False: for gaps of training rows, whose other entries the map was fitted to. A tenth of the numbers is hidden (a
+        quarter at most in small tables), the rest fitted, and the hidden ones filled. True, and where gaps can't be
+        fitted: for gaps of other rows. A fifth of the rows is left out, and a fifth of their numbers filled from the
+        others.
+
+    Notes
+    -----
+    The same lots in every call. 1 where the table has too few numbers to tell.
     """
-    rows, numbers = model.rows_, model.number_columns()
-    seen = ~np.isnan(rows) & numbers
-    out = np.ones(len(rows), bool) if model.allows_missing else np.arange(len(rows)) % FOLD == 0
-    lots = random_state(0)
+    rows, lots = model.rows_, random_state(0)
+    left_out = new_rows or not model.allows_missing
+    out = np.arange(len(rows)) % FOLD == 0 if left_out else np.ones(len(rows), bool)
     out = out[lots.permutation(len(out))]
-    n_entries = int(seen[out].sum())
-    share = SHARE if model.allows_missing else 1.0 / FOLD
-    hidden = hidden_entries(~np.isnan(rows), min(max(share, ENOUGH / max(n_entries, 1)), MOST), lots)
-    hidden &= seen & out[:, None]
+    seen = ~np.isnan(rows)
+    numbers = seen & model.number_columns() & out[:, None]
+    share = min(max(1.0 / FOLD if left_out else SHARE, ENOUGH / max(int(numbers.sum()), 1)), MOST)
+    hidden = numbers & hidden_entries(seen, share, lots)
     if hidden.sum() < FEWEST:
         return 1.0
     partly = np.where(hidden, np.nan, rows)
-    second = second_fit(model, partly if model.allows_missing else rows[~out], ~out)
-    found = second.reconstruct(model.as_given(partly[out]), noise=True)
-    mark = hidden[out]
+    second = second_fit(model, rows[~out] if left_out else partly, ~out)
+    found, mark = second.reconstruct(model.as_given(partly[out]), noise=True), hidden[out]
     return deviation_factor((found.mean - rows[out])[mark], found.std[mark])
 
 

@@ -25,7 +25,7 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
     Columns: numbers of comparable scale.
     NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(N^3) a step; at N = 1000, by default, ~452 seconds.
+    Cost: O(N^3) a step; at N = 1000, by default, ~220 seconds.
     Chapter: 5 (book/05_gplvm.ipynb).
 
     Parameters

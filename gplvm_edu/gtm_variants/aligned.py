@@ -197,7 +197,7 @@ class ManifoldAlignedGTM(GTM):
     Columns: numbers of comparable scale.
     NaN: in fit and in new rows.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(K N D q) a step, K nodes; at N = 1000, by default, ? seconds.
+    Cost: O(K N D q) a step, K nodes; at N = 1000, by default, 2.0 seconds.
     Chapter: 10 (book/10_gtm_variants.ipynb).
 
     Parameters

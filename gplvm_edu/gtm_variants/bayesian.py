@@ -201,7 +201,6 @@ class BayesianGTM(GTM):
     """
 
     allows_missing = False
-    measures_deviations = False
     may_fall = "alpha and beta are re-estimated as if the responsibilities did not depend on the weights"
     rules = SHEET_RULES | {"alpha": checks.rule(checks.number, at_least=ALPHA_RANGE[0], at_most=ALPHA_RANGE[1])}
 

@@ -196,7 +196,6 @@ class GaussianProcessGTM(KernelModel, SheetModel):
     """
 
     allows_missing = False
-    measures_deviations = False
     rules = LOOP_RULES | {
         "grid": checks.rule(check_grid),
         "length_scale": checks.rule(checks.number, at_least=1e-3, at_most=1e3),

@@ -184,7 +184,6 @@ class SemiLinearGTM(GTM):
     """
 
     allows_missing = False
-    measures_deviations = False
     knows_evidence = False
     rules = SHEET_RULES | {
         "n_linear": checks.rule(checks.whole_number, at_least=0),

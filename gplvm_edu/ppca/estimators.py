@@ -219,6 +219,7 @@ class FactorAnalysis(_LinearGaussianModel):
     """
 
     same_noise = False
+    measures_deviations = True
     any_units = "each column has a noise variance of its own"
 
     def __init__(

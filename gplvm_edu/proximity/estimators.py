@@ -342,7 +342,7 @@ class NonMetricMDS(_StressMap):
     Columns: numbers of comparable scale, or distances.
     NaN: no.
     Answers: fit_transform.
-    Cost: O(N^2 (q + log N)) a step; at N = 1000, by default, 41 seconds.
+    Cost: O(N^2 (q + log N)) a step; at N = 1000, by default, 29 seconds.
     Chapter: 6 (book/06_proximity.ipynb).
 
     Parameters

