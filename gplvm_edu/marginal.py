@@ -195,7 +195,7 @@ class LatentDraws(NamedTuple):
 def importance_sample(map_, Y, places, density, n_samples=N_SAMPLES, random_state=None) -> LatentDraws:
     r"""Draws of the latent point of each row for an average over p(x), as `LatentDraws`.
 
-    .. math:: r(x) = \epsilon\, p(x) + (1 - \epsilon) \sum_k \pi_k N(x \mid \hat x_k, H_k^{-1})
+    .. math:: r(x) = \epsilon\, p(x) + (1 - \epsilon) \sum_k \pi_k N(x \mid \hat x_k, 1.2^2\, H_k^{-1})
 
     A quarter of the draws comes from p(x), the others from the `LaplaceMixture` of the summits.
 
