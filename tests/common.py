@@ -1,5 +1,6 @@
 """What the tests of several topics share: awkward data, an impatient reader, the answers to exercises."""
 
+import numpy as np
 import pytest
 
 from gplvm_edu.exercises import check
@@ -48,6 +49,25 @@ def impatient(Model, steps):
 
     Impatient.__name__ = Model.__name__
     return Impatient
+
+
+def people(seed=0, N=60, share=0.0):
+    """A table of four kinds of columns behind which one number hides, the number, and the table with gaps."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    t = rng.standard_normal(N)
+    table = pandas.DataFrame(
+        {
+            "height": 170 + 8 * t + 2 * rng.standard_normal(N),
+            "smoker": np.where(t + 0.5 * rng.standard_normal(N) > 0, "yes", "no"),
+            "grade": pandas.Categorical.from_codes(np.digitize(t, [-0.7, 0.7]), ["low", "mid", "high"], ordered=True),
+            "colour": pandas.Categorical.from_codes(np.digitize(t, [-0.5, 0.5]), ["red", "green", "blue"]),
+        }
+    )
+    gappy = table.copy()
+    for j, name in enumerate(table):
+        gappy.loc[(rng.random(N) < share) & (np.arange(N) % 4 != j), name] = np.nan
+    return t, table, gappy
 
 
 def named(value):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from common import people
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -15,25 +16,6 @@ from gplvm_edu.kernels import RBF, Linear, gp_log_marginal_likelihood
 from gplvm_edu.noise import Gaussian, Ordinal, PerColumn, Probit
 
 NAMES = ["height", "smoker", "grade"]
-
-
-def people(seed=0, N=60, share=0.0):
-    """A table of four kinds of columns behind which one number hides, the number, and the table with gaps."""
-    pandas = pytest.importorskip("pandas")
-    rng = np.random.default_rng(seed)
-    t = rng.standard_normal(N)
-    table = pandas.DataFrame(
-        {
-            "height": 170 + 8 * t + 2 * rng.standard_normal(N),
-            "smoker": np.where(t + 0.5 * rng.standard_normal(N) > 0, "yes", "no"),
-            "grade": pandas.Categorical.from_codes(np.digitize(t, [-0.7, 0.7]), ["low", "mid", "high"], ordered=True),
-            "colour": pandas.Categorical.from_codes(np.digitize(t, [-0.5, 0.5]), ["red", "green", "blue"]),
-        }
-    )
-    gappy = table.copy()
-    for j, name in enumerate(table):
-        gappy.loc[(rng.random(N) < share) & (np.arange(N) % 4 != j), name] = np.nan
-    return t, table, gappy
 
 
 def models():
