@@ -224,8 +224,8 @@ def nearest_semidefinite(S) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N^3). The halves of an S that is not symmetric are averaged first. Chapter 3, equation (3.27); chapter 4,
-    equation (4.22).
+    Costs O(N^3). The halves of an S that is not symmetric are averaged first. Chapter 3, equation (3.32); chapter 4,
+    equation (4.26).
 
     Examples
     --------
@@ -235,7 +235,7 @@ def nearest_semidefinite(S) -> np.ndarray:
     """
     lam, U = linalg.eigh(0.5 * (S + S.T))
     positive = lam > 0
-    return (U[:, positive] * lam[positive]) @ U[:, positive].T  # (3.27)
+    return (U[:, positive] * lam[positive]) @ U[:, positive].T  # (3.32)
 
 
 def gappy_squared_distances(Y_new, Y) -> np.ndarray:

@@ -200,6 +200,14 @@ OPTIMISED["variational"]["agree"] = {
 STARTS = r".*/(errors|log_likelihood|held_out)"
 OPTIMISED["ivm"] = dict(tolerance=0.5, count=12, ranges=STARTS, chaotic=r".*/median(/\w+)?")
 OPTIMISED["noise"] = dict(tolerance=0.3)
+# Climbs with many maxima: where one ends is compared by its likelihood, within what separates two maxima. Chapter
+# 4 computes everything else about the stored positions from the positions themselves.
+OPTIMISED["wishart"] = dict(chaotic=r"/twin/.*/(X|theta)/.*")
+OPTIMISED["wishart"]["agree"] = {
+    r"/latent kernels/.*/(RBF|Matern)/\d+": within(3),
+    r"/latent kernels/.*/linear axes/\d+": within(4),
+    r"/twin/.*/log_likelihood": within(12),
+}
 
 
 def differences(stored, fresh, tolerance=1e-3, where="", count=0, chaotic="", ranges="", agree=()):

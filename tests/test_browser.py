@@ -181,7 +181,7 @@ def test_the_page_draws_what_the_kernel_computes(chapter):
 def test_show_the_code_shows_code_that_prints_the_sentence_and_copies(chapter):
     assert chapter.text(".gplvm-code") == ""
     names = chapter.run_shown_code()
-    assert names["latent"].shape == (400, 2) and chapter.text(".gplvm-says") in names["printed"]
+    assert names["latent"].shape == (400, 2) and chapter.text(".gplvm-explorer .gplvm-says") in names["printed"]
     chapter.click_css(".gplvm-copy")
     chapter.wait_until(lambda: chapter.text(".gplvm-copy") == "Copied", 5, "the copy")
     chapter.click("Show the code")
@@ -197,7 +197,7 @@ def test_run_paints_at_least_twenty_states_and_the_slider_goes_back(chapter):
     chapter.control("iterate").press("Home")
     chapter.wait_for_new_picture(end)
     code = chapter.run_shown_code()
-    assert chapter.text(".gplvm-says") in code["printed"]
+    assert chapter.text(".gplvm-explorer .gplvm-says") in code["printed"]
     chapter.click("Show the code")
     chapter.control("q").press("ArrowRight")
     chapter.wait_until(lambda: chapter.progress() == 0.0, 20, "the bar to be reset")

@@ -545,6 +545,26 @@ def test_a_question_about_a_run_runs_before_and_after(toy):
     assert toy.view.scene.mark("line", "line").y[-1] == 53
 
 
+def test_a_page_that_answers_with_more_digits_neither_computes_nor_ends_a_run(toy):
+    toy.light = ()
+    toy.set(x=0.3162)
+    toy.run_now(7)
+    COMPUTED.clear()
+    toy.controls["x"].value = 0.31622776  # as a slider of powers of ten does
+    assert COMPUTED == [] and toy.state == 6 and toy.settings["x"] == 0.3162
+    toy.controls["x"].value = 0.3163
+    assert COMPUTED and toy.state is None
+
+
+def test_a_gesture_is_pressing_moving_and_letting_go_and_letting_go_is_nothing(toy):
+    seen = []
+    toy.point = lambda *place: seen.append(place) or {}
+    for phase in ("down", "move", "up"):
+        toy.view.hear({"type": "point", "panel": "place", "x": 1.0, "y": 2.0, "phase": phase})
+    toy.view.hear({"type": "point", "panel": "place", "x": 3.0, "y": 4.0})  # without a phase it is pressing
+    assert seen == [("place", 1.0, 2.0), ("place", 1.0, 2.0), ("place", 3.0, 4.0)]
+
+
 # ---------------------------------------------------------------------- code, and pages without a kernel
 def test_show_the_code_gives_what_is_on_the_screen(toy):
     assert toy.view.code == ""
@@ -622,5 +642,5 @@ def test_show_source_keeps_labels_and_leaves_out_the_docstring():
     from gplvm_edu.ppca import log_likelihood
 
     text = source_without_docstring(log_likelihood)
-    assert "# (1.5)" in text and "# (1.4)" in text and '"""' not in text
+    assert "# (1.7)" in text and "# (1.6)" in text and '"""' not in text
     assert "def log_likelihood" in show_source(log_likelihood).data

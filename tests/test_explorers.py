@@ -38,7 +38,7 @@ CONTEXT = {  # what else must be set, so that a control has something to change
     ("explore_kernels", "period"): dict(first="periodic"),
     ("explore_kernels", "weight_variance"): dict(first="MLP"),
     ("explore_kernels", "bias_variance"): dict(first="MLP"),
-    ("explore_kernels", "network"): dict(first="MLP"),  # a network has this kernel
+    ("explore_kernels", "network"): dict(first="MLP", data=""),  # a network has this kernel, and no data
     ("explore_noise", "y"): dict(noise="Gaussian"),
     ("explore_noise", "noise_variance"): dict(noise="Gaussian"),
     ("explore_noise", "level"): dict(noise="Ordinal"),
@@ -96,7 +96,7 @@ def values_of(control):
     if isinstance(control.value, bool):
         return [False, True]
     if isinstance(control.value, str):
-        return ["", "20 27"]  # pixels of an image
+        return sorted({"", "20 27", control.value})  # pixels of an image, or a datum
     low, high = control.min, control.max
     inside = [low + share * (high - low) for share in (0.25, 0.5, 0.75)]
     if hasattr(control, "base"):  # a logarithmic slider

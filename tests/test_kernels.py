@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from bench_kernels import front_door_cases, quiet_ratio
-from common import common_mistakes
 from gplvm_widgets import explore_kernels
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,15 +31,23 @@ from gplvm_edu.kernels import (
     Product,
     Sum,
     White,
+    climb_evidence,
     common_start,
+    evidence_surface,
+    evidence_terms,
     gaussian_log_density,
     gp_gradients,
+    gp_leave_one_out,
     gp_log_marginal_likelihood,
     gp_posterior,
+    gp_posterior_samples,
     gp_prior_samples,
+    random_waves,
     softplus,
     softplus_inverse,
     softplus_slope,
+    spectral_density,
+    spectral_lines,
     split_white,
 )
 from gplvm_edu.optimise import minimise
@@ -424,6 +431,79 @@ def test_away_from_the_data_the_rbf_falls_back_to_the_prior_and_the_mlp_keeps_it
     assert abs(limit) > 0.3 and np.all(variance < 0.8 * kernel.diag(far, noise=False))
 
 
+@pytest.mark.identity
+def test_units_of_the_cumulative_gaussian_have_the_variances_themselves():
+    """2 Phi(u) - 1 = erf(u / sqrt 2): halving the variances of an erf unit undoes the doubling of (2.23)."""
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        x, z = rng.standard_normal((2, 3))
+        s_w, s_b = rng.uniform(0.1, 1.0, 2)
+        of_phi = erf_covariance(x, z, s_w / 2, s_b / 2)
+        assert_allclose(MLP(2 / np.pi, s_w, s_b)(x[None], z[None])[0, 0], of_phi, atol=1e-8)
+
+
+# --- spectra and volumes on a grid -----------------------------------------------------------------------------
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("spacing, omega, factor", [(1.0, np.pi, 2.0), (2.0, 1.0, 1.167), (0.1, 1.0, 1.0)])
+def test_a_coarse_grid_adds_the_spectrum_at_other_frequencies(spacing, omega, factor):
+    x = spacing * np.arange(-400, 401)
+    wave = RBF()(x[:, None], [[0.0]])[:, 0] @ np.cos(omega * x)
+    aliases = omega + 2 * np.pi / spacing * np.arange(-30, 31)
+    alone = 2 * np.pi / spacing * spectral_density(RBF(), [omega])[0]
+    assert_allclose(wave, 2 * np.pi / spacing * np.sum(spectral_density(RBF(), aliases)), rtol=1e-10)
+    assert_allclose(wave / alone, factor, rtol=1e-3)
+
+
+def test_the_wish_fails_on_a_fine_grid_and_hides_on_a_coarse_one():
+    i = np.arange(1000)
+    fine = np.linalg.eigvalsh(1.0 * (np.abs(i[:, None] - i) <= 20))[0]  # spacing 0.05
+    assert_allclose(fine, 2 / 0.05 * np.min(np.sinc(np.linspace(0, 12, 5000) / np.pi)), rtol=0.04)
+    assert_allclose(np.eye(50), 1.0 * (1.2 * np.abs(i[:50, None] - i[:50]) <= 1))  # spacing 1.2: nobody within 1
+
+
+def volumes(kernels_, X):
+    return np.array([np.linalg.slogdet((k + White(0.01))(X))[1] for k in kernels_])
+
+
+def test_a_narrower_rbf_never_has_the_smaller_determinant_but_an_mlp_kernel_may():
+    """Oppenheim: |K o R| >= |K| for a correlation matrix R; it is a property of the RBF's width."""
+    grid, fell = np.geomspace(0.01, 100, 30), 0
+    for seed in range(50):
+        X = np.random.default_rng(seed).standard_normal((8, 1))
+        assert np.all(np.diff(volumes([RBF(1.0, g) for g in grid], X)) > -1e-9)
+        fell += np.any(np.diff(volumes([MLP(1.0, g, 1.0) for g in grid], X)) < -1e-9)
+    assert fell > 25
+
+
+@pytest.mark.slow
+def test_leave_one_out_asks_for_narrower_kernels_where_no_rbf_is_true():
+    """Other seeds than the chapter's: that the two choices differ tells little, the direction tells more."""
+    widths, differ, narrower = np.geomspace(0.03, 30_000, 41), {}, {}
+    for world in ("RBF", "step"):
+        chosen = []
+        for seed in range(200, 280):
+            rng = np.random.default_rng(seed)
+            X = rng.uniform(-3, 3, (20, 1))
+            step = np.sign(X[:, 0] - rng.uniform(-1, 1))
+            y = gp_prior_samples(RBF(), X, random_state=rng)[:, 0] if world == "RBF" else step
+            y = y + 0.1 * rng.standard_normal(20)
+            scores = []
+            for g in widths:
+                mean, variance = gp_leave_one_out(RBF(1.0, g), X, y, 0.01)
+                one_out = -0.5 * np.sum((y - mean) ** 2 / variance + np.log(variance))
+                scores.append((evidence_terms(RBF(1.0, g), X, y, 0.01).total, one_out))
+            chosen.append(np.argmax(scores, axis=0))
+        evidence, one_out = np.transpose(chosen)
+        differ[world], narrower[world] = (
+            np.mean(evidence != one_out),
+            np.mean((one_out > evidence)[evidence != one_out]),
+        )
+    assert abs(differ["RBF"] - differ["step"]) < 0.2
+    assert narrower["RBF"] < 0.65 and narrower["step"] > 0.85
+
+
 # --- Gaussian processes ----------------------------------------------------------------------------------------
 
 
@@ -463,6 +543,60 @@ def test_the_marginal_likelihood_is_the_brute_force_gaussian(problem, seed):
 
 
 @pytest.mark.identity
+@quick
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(0, 10**6), st.floats(1e-3, 10.0))
+def test_the_terms_of_the_evidence_are_its_trace_its_determinant_and_its_constant(N, D, seed, noise):
+    rng = np.random.default_rng(seed)
+    X, Y, kernel = rng.standard_normal((N, 2)), rng.standard_normal((N, D)), RBF(1.3, 0.7) + White(0.05)
+    terms, K = evidence_terms(kernel, X, Y, noise), kernel(X) + noise * np.eye(N)
+    assert_allclose(terms.fit, -0.5 * np.trace(np.linalg.inv(K) @ Y @ Y.T), rtol=1e-8)
+    assert_allclose(terms.volume, -0.5 * D * np.linalg.slogdet(K)[1], rtol=1e-8, atol=1e-9)
+    assert_allclose(terms.constant, N * D * np.log(1 / np.sqrt(2 * np.pi)), rtol=1e-12)
+    assert_allclose(terms.total, gp_log_marginal_likelihood(kernel, X, Y, noise), rtol=1e-10)
+    assert terms.fit < 0 and terms.total == sum(terms)
+    assert_allclose(evidence_terms(kernel, X, Y[:, 0], noise), evidence_terms(kernel, X, Y[:, :1], noise))
+
+
+@pytest.mark.identity
+@given(st.integers(1, 9), st.integers(1, 3), st.integers(0, 10**6))
+@quick
+def test_the_surface_of_the_evidence_is_the_evidence_at_every_place(N, D, seed):
+    rng = np.random.default_rng(seed)
+    X, Y, noises = rng.standard_normal((N, 2)), rng.standard_normal((N, D)), [0.01, 0.3, 2.0]
+    kernels = [RBF(1.3, 0.7), RBF(0.5, 40.0) + Linear(2.0), MLP()]
+    wanted = [[gp_log_marginal_likelihood(kernel, X, Y, noise) for noise in noises] for kernel in kernels]
+    assert_allclose(evidence_surface(kernels, X, Y, noises), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.bad_input
+def test_a_surface_needs_noise():
+    for noises in ([0.1, 0.0], [-1.0], [np.nan], 0.1):
+        with pytest.raises(ValueError, match="noise_variances must be a list of finite numbers above 0"):
+            evidence_surface([RBF()], np.zeros((2, 1)), np.zeros(2), noises)
+
+
+@pytest.mark.gradient
+@pytest.mark.parametrize("seed", range(10))
+def test_a_climb_goes_uphill_in_short_steps_to_a_place_without_a_slope(seed):
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.uniform(-3, 3, (20, 1)), axis=0)
+    y = gp_prior_samples(RBF(1.0, 2.0) + White(0.05), X, 1, rng)[:, 0]
+    start = (RBF(1.0, 0.5) + White(0.5)).fix("rbf__variance")
+    kernels, values = zip(*climb_evidence(start, X, y), strict=True)
+    paths = np.log([kernel.parameters for kernel in kernels])
+    assert np.all(np.diff(values) > 0) and np.linalg.norm(np.diff(paths, axis=0), axis=1).max() < 0.15 + 1e-9
+    assert start.parameters[1] == 0.5 and np.all(paths[:, 0] == 0)  # a fixed one stays, the start too
+    best = list(minimise(lambda t: slopes(start.copy(), t, X, y), kernels[-1].theta, tolerance=1e-8))[-1]
+    assert len(values) < 200 and -best.value - values[-1] < 1e-3  # there is nothing more to gain
+
+
+def slopes(kernel, theta, X, y):
+    kernel.theta = theta
+    value, _, slope = gp_gradients(kernel, X, y)
+    return -value, -slope
+
+
+@pytest.mark.identity
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @quick
 def test_the_log_density_of_columns(N, D, seed):
@@ -495,6 +629,103 @@ def test_samples_of_the_rbf_cross_zero_as_often_as_rice_says():
 
 
 # --- parameters ------------------------------------------------------------------------------------------------
+
+
+# --- draws after the data, one datum left out, waves ------------------------------------------------------------
+
+
+@pytest.mark.identity
+def test_samples_of_the_posterior_have_its_mean_and_its_covariance():
+    X, X_new = np.array([[-1.0], [0.5]]), np.array([[-1.0], [0.0], [2.0]])
+    y, kernel = np.array([0.7, -0.4]), RBF(1.3, 0.8) + White(0.1)
+    f = gp_posterior_samples(kernel, X, y, X_new, 40_000, random_state=0)
+    mean, covariance = gp_posterior(kernel, X, y, X_new, full_covariance=True)
+    assert_allclose(f.mean(axis=1), mean, atol=0.02)
+    assert_allclose(np.cov(f), covariance, atol=0.03)
+
+
+@pytest.mark.identity
+@quick
+@given(st.integers(2, 8), st.integers(0, 10**6), st.floats(1e-2, 1.0))
+def test_leaving_one_out_is_a_fit_without_it(N, seed, noise):
+    rng = np.random.default_rng(seed)
+    X, Y, kernel = rng.standard_normal((N, 2)), rng.standard_normal((N, 3)), Matern32(1.3, 0.7) + White(0.05)
+    mean, variance = gp_leave_one_out(kernel, X, Y, noise)
+    for n in range(N):
+        rest = np.arange(N) != n
+        m, v = gp_posterior(kernel, X[rest], Y[rest], X[n : n + 1], noise, include_noise=True)
+        assert_allclose(mean[n], m[0], atol=1e-8)
+        assert_allclose(variance[n], v[0], rtol=1e-8)
+    assert_allclose(gp_leave_one_out(kernel, X, Y[:, 0], noise)[0], mean[:, 0])
+
+
+@pytest.mark.identity
+@quick
+@given(st.integers(1, 12), st.integers(0, 10**6))
+def test_the_evidence_is_the_sum_of_predictions_of_each_datum_from_those_before_it_in_any_order(N, seed):
+    rng = np.random.default_rng(seed)
+    X, y, kernel = rng.standard_normal((N, 1)), rng.standard_normal(N), RBF(1.3, 0.7) + White(0.05)
+    order, total = rng.permutation(N), 0.0
+    X, y = X[order], y[order]
+    for n in range(N):
+        m, v = 0.0, kernel.diag(X[:1])[0]
+        if n:
+            (m,), (v,) = gp_posterior(kernel, X[:n], y[:n], X[n : n + 1], include_noise=True)
+        total -= 0.5 * (np.log(2 * np.pi * v) + (y[n] - m) ** 2 / v)
+    assert_allclose(total, gp_log_marginal_likelihood(kernel, X, y), rtol=1e-9)
+
+
+@pytest.mark.identity
+@quick
+@given(st.sampled_from([RBF, Matern32]), st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.0, 3.0))
+def test_a_spectrum_gives_its_kernel_back(Kind, theta, gamma, distance):
+    kernel, distance = Kind(theta, gamma), distance / np.sqrt(gamma)
+    angle = np.pi * ((np.arange(4000) + 0.5) / 4000 - 0.5)  # omega = sqrt(gamma) tan(angle): the whole line
+    omega, step = np.sqrt(gamma) * np.tan(angle), np.pi / 4000 * np.sqrt(gamma) / np.cos(angle) ** 2
+    back = np.sum(step * spectral_density(kernel, omega) * np.cos(omega * distance))
+    assert_allclose(back, kernel(np.zeros((1, 1)), np.array([[distance]]))[0, 0], atol=1e-5 * theta)
+    assert_allclose(spectral_density(kernel, [-1.3]), spectral_density(kernel, [1.3]))
+
+
+@pytest.mark.identity
+@quick
+@given(st.floats(0.1, 10.0), st.floats(0.05, 10.0), st.floats(0.2, 5.0), st.floats(-3.0, 3.0))
+def test_the_lines_of_the_periodic_kernel_give_it_back(theta, gamma, period, distance):
+    kernel = Periodic(theta, gamma, period)
+    frequencies, variances = spectral_lines(kernel, 60)
+    assert_allclose(
+        variances @ np.cos(frequencies * distance), kernel(np.zeros((1, 1)), np.array([[distance]]))[0, 0], atol=1e-9
+    )
+    assert np.all(variances >= 0)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kernel", [RBF(1.5, [1.0, 0.3]), Matern32(1.5, [1.0, 0.3]), Matern32(0.7, 2.0)], ids=repr)
+def test_random_waves_have_the_kernel_as_their_covariance_with_an_error_of_one_over_the_root(kernel):
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    errors = {
+        J: np.sqrt(np.mean([(F @ F.T - kernel(X)) ** 2 for F in (random_waves(kernel, X, J, s) for s in range(20))]))
+        for J in (100, 1600)
+    }
+    assert 3.2 < errors[100] / errors[1600] < 5.0
+    assert errors[1600] < kernel.variance / np.sqrt(1600)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "act, says",
+    [
+        (lambda: spectral_density(Linear(), 1.0), "RBF and Matern32 is written here, not that of Linear"),
+        (lambda: spectral_density(Periodic(), 1.0), "spectral_lines has those of Periodic"),
+        (lambda: spectral_density(RBF(1.0, [1.0, 2.0]), 1.0), "needs one inverse width"),
+        (lambda: spectral_lines(RBF()), "spectral_density has those of RBF"),
+        (lambda: random_waves(MLP(), np.zeros((2, 1)), 10), "not that of MLP"),
+        (lambda: random_waves(RBF(), np.zeros((2, 1)), 0), "n_waves"),
+    ],
+)
+def test_a_spectrum_that_is_not_written_is_refused(act, says):
+    with pytest.raises(ValueError, match=says):
+        act()
 
 
 @pytest.mark.identity
@@ -1018,13 +1249,22 @@ def test_a_call_costs_little_more_than_the_formula(name, door, window):
 EXPLORER = explore_kernels
 
 
-SETTINGS = [
+PRIOR = [
     dict(),
     dict(first="linear", seed=3, n_samples=2, n_points=20),
     dict(first="MLP", weight_variance=1.234567, bias_variance=0.5, anchor=1.0),
-    dict(first="MLP", white=0.2, network="as printed: w and b"),
-    dict(first="RBF", combine="+", second="linear", inverse_width=4.321, bias=0.3, white=0.1, variance=0.5),
+    dict(first="MLP", network="undoubled: w and b"),
+    dict(first="RBF", combine="+", second="linear", inverse_width=4.321, bias=0.3, variance=0.5),
     dict(first="periodic", combine="×", second="RBF", period=1.5, seed=7),
+    dict(first="Matern 3/2", combine="+", second="MLP", n_points=100, n_samples=8),
+]
+GIVEN = [
+    dict(),
+    dict(data="1 2", noise=0.0001, anchor=1.0),
+    dict(first="linear", seed=3, n_samples=2, noise=0.3),
+    dict(first="MLP", weight_variance=1.234567, bias_variance=0.5, anchor=1.0, data="0 1, 0 -1, 2 0.5"),
+    dict(first="RBF", combine="+", second="linear", inverse_width=4.321, bias=0.3, variance=0.5),
+    dict(first="periodic", combine="×", second="linear", period=1.5, seed=7),
     dict(first="Matern 3/2", combine="+", second="MLP", n_points=100, n_samples=8),
 ]
 
@@ -1043,17 +1283,22 @@ def shown_functions(explorer):
     return np.column_stack([line.y for line in lines])
 
 
+def names_of(settings_):
+    return "-".join(map(str, settings_.values())) or "start"
+
+
 @pytest.mark.widget
 @pytest.mark.parametrize("steps", [0, 12], ids=["at the start", "on the walk"])
-@pytest.mark.parametrize("settings_", SETTINGS, ids=lambda s: "-".join(map(str, s.values())) or "start")
-def test_the_code_shown_computes_what_the_panel_shows(settings_, steps, explorer, capsys):
+@pytest.mark.parametrize("settings_", PRIOR, ids=names_of)
+def test_without_data_the_code_shown_computes_the_prior_of_the_panel(settings_, steps, explorer, capsys):
     from gplvm_widgets.kernels import sheet_panel
 
-    explorer.set(**settings_)
+    explorer.set(**settings_, data="")
     if steps:
         explorer.run_now(steps)
         explorer.scrubber.value = 6  # and back again
     scope, scene, now = code_of(explorer, capsys), explorer.scene, explorer.settings
+    assert [panel.key for panel in scene.panels] == ["functions", "matrix", "row", "sheet"]
     assert_allclose(scope["K"], scene.mark("matrix", "K").values, rtol=1e-12)
     assert_allclose(scope["functions"], shown_functions(explorer), atol=1e-8)
     corners = sheet_panel(scope["sheet"], "").mark("sheet").corners
@@ -1066,12 +1311,46 @@ def test_the_code_shown_computes_what_the_panel_shows(settings_, steps, explorer
 
 
 @pytest.mark.widget
-def test_the_matrix_has_white_noise_on_its_diagonal_and_the_row_has_none(explorer):
-    explorer.set(white=0.5, anchor=1.0)
-    K = explorer.scene.mark("matrix", "K").values
-    assert_allclose(K, RBF()(np.linspace(-3, 3, 60)[:, None]) + 0.5 * np.eye(60))
-    assert_allclose(explorer.scene.mark("row", "k").y.max(), 1.0)
-    assert explorer.scene.says.endswith("their variance at x = 1 is 1.5")
+@pytest.mark.parametrize("steps", [0, 12], ids=["at the start", "on the climb"])
+@pytest.mark.parametrize("settings_", GIVEN, ids=names_of)
+def test_with_data_the_code_shown_computes_the_posterior_of_the_panel(settings_, steps, explorer, capsys):
+    explorer.set(**settings_)
+    if steps:
+        explorer.run_now(steps)
+        explorer.scrubber.value = 3  # and back again
+    scope, scene, anchor = code_of(explorer, capsys), explorer.scene, explorer.settings["anchor"]
+    assert [panel.key for panel in scene.panels] == ["functions", "evidence", "surface", "row"]
+    kernel, noise, X, y = (scope[name] for name in ("kernel", "noise", "X", "y"))
+    assert_allclose(np.column_stack([X, y]), np.column_stack([scene.mark("functions", "data").x, y]))
+    deviation = np.sqrt(np.diag(scope["covariance"]).clip(0))
+    assert_allclose(scene.mark("functions", "mean").y, scope["mean"], atol=1e-10)
+    assert_allclose(scene.mark("functions", "band").high, scope["mean"] + 2 * deviation, atol=1e-10)
+    assert_allclose(scope["functions"], shown_functions(explorer), atol=1e-8)
+    bars = [scene.mark("evidence", f"term {k}").height[0] for k in range(4)]
+    assert_allclose(bars, [*scope["terms"], gp_log_marginal_likelihood(kernel, X, y, noise)], rtol=1e-9, atol=1e-9)
+    assert_allclose(scene.mark("surface", "surface").values, scope["surface"], rtol=1e-9)
+    row = scene.mark("row", "k")
+    both = np.append(anchor, row.x)[:, None]
+    wanted = gp_posterior(kernel, X, y, both, noise, full_covariance=True)[1][0, 1:]
+    assert_allclose(row.y, wanted, atol=1e-10)
+    place, widths = scene.mark("surface", "place"), scope["widths"]
+    assert_allclose(10**place.y, noise, rtol=1e-9)
+    assert widths[0] / 1.01 <= 10**place.x <= 1.01 * widths[-1]
+
+
+@pytest.mark.widget
+def test_the_surface_is_the_evidence_of_every_width_and_noise(explorer):
+    from gplvm_widgets.kernels import NOISES, across_of, read_data, with_width
+
+    for settings_ in ({}, dict(first="linear"), dict(first="MLP"), dict(first="RBF", combine="+", second="Matern 3/2")):
+        explorer.set(**settings_)
+        image, now = explorer.scene.mark("surface", "surface"), explorer.arguments(explorer.settings)
+        span, (x, y) = across_of(now["kernel"])[2], read_data(now["data"]).T
+        for column, row in ((0, 0), (24, 0), (3, 17), (12, 24)):
+            width, noise = (10 ** np.linspace(*ends, 25)[k] for ends, k in ((span, column), (NOISES, row)))
+            wanted = gp_log_marginal_likelihood(with_width(now["kernel"], width), x[:, None], y, noise)
+            assert_allclose(image.values[row, column], wanted, rtol=1e-7)
+        assert_allclose(image.extent[0], span[0] - (span[1] - span[0]) / 48)
 
 
 @pytest.mark.widget
@@ -1090,22 +1369,98 @@ def test_the_simulated_network_follows_the_corrected_reading_only():
     "settings_, unused",
     [
         (dict(), {"second", "period", "weight_variance", "bias_variance", "network"}),
-        (dict(first="MLP"), {"second", "inverse_width", "period"}),
-        (dict(first="MLP", white=0.1), {"second", "inverse_width", "period"}),
-        (dict(first="MLP", bias=0.1), {"second", "inverse_width", "period", "network"}),
+        (dict(data=""), {"second", "period", "weight_variance", "bias_variance", "network", "noise"}),
+        (dict(first="MLP"), {"second", "inverse_width", "period", "network"}),
+        (dict(first="MLP", data=""), {"second", "inverse_width", "period", "noise"}),
+        (dict(first="MLP", bias=0.1, data=""), {"second", "inverse_width", "period", "network", "noise"}),
         (dict(first="MLP", combine="+", second="periodic"), {"network"}),
         (dict(first="linear"), {"second", "inverse_width", "period", "weight_variance", "bias_variance", "network"}),
     ],
-    ids=lambda s: "-".join(map(str, s.values())) or "start" if isinstance(s, dict) else "",
+    ids=lambda s: names_of(s) if isinstance(s, dict) else "",
 )
 def test_controls_that_mean_nothing_are_disabled_and_say_why(settings_, unused, explorer):
     explorer.set(**settings_)
     assert {name for name, control in explorer.controls.items() if control.disabled} == unused
-    assert all(explorer.words_of(name) in explorer.why_box.value for name in unused)
+    hidden = {name for name in unused if explorer.controls[name].layout.display == "none"}
+    assert hidden <= {"period", "weight_variance", "bias_variance", "network"}
+    assert all(explorer.words_of(name) in explorer.why_box.value for name in unused - hidden)
+
+
+def data_of(explorer):
+    from gplvm_widgets.kernels import read_data
+
+    return read_data(explorer.settings["data"])
+
+
+def hand(explorer, panel, *gesture):
+    """Press at the first place, go through the others, let go."""
+    for k, (x, y) in enumerate(gesture):
+        explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": y, "phase": "move" if k else "down"})
+    explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": y, "phase": "up"})
+
+
+@pytest.mark.widget
+def test_a_click_adds_a_datum_a_drag_moves_it_a_click_on_it_takes_it_away(explorer):
+    start = data_of(explorer)
+    hand(explorer, "functions", (1.0, 2.0))
+    assert_allclose(data_of(explorer), [*start, (1.0, 2.0)])
+    hand(explorer, "functions", (-1.3, 0.3), (-1.0, 0.0), (-0.8, -1.234))  # the second of five; held, it is the last
+    assert_allclose(data_of(explorer), [*np.delete(start, 1, axis=0), (1.0, 2.0), (-0.8, -1.23)])
+    ring = explorer.scene.mark("functions", "ring")
+    assert (ring.x[0], ring.y[0]) == (-0.8, -1.23)
+    hand(explorer, "functions", (1.02, 1.98))
+    hand(explorer, "functions", (-0.8, -1.2), (-0.8, -1.2))  # a hand is never quite still
+    assert_allclose(data_of(explorer), np.delete(start, 1, axis=0))
+    hand(explorer, "functions", (2.5, -2.0), (2.0, -1.0))  # put down and moved in one
+    assert_allclose(data_of(explorer)[-1], (2.0, -1.0))
+    for x, y in data_of(explorer):
+        hand(explorer, "functions", (x, y))
+    assert explorer.settings["data"] == "" and explorer.scene.panels[1].key == "matrix"
+    for k in range(45):
+        hand(explorer, "functions", (-2.9 + 0.13 * k, 2.0 * (-1) ** k))
+    assert len(data_of(explorer)) == 40 and explorer.problem == ""
+
+
+@pytest.mark.widget
+def test_buttons_and_arrow_keys_do_what_a_hand_does(explorer):
+    start = data_of(explorer)
+    explorer.data_buttons["Add"].click()
+    added = data_of(explorer)
+    assert_allclose(added[-1, 0], 1.1)  # the middle between 0.3 and 1.9
+    mean = gp_posterior(RBF(), start[:, :1], start[:, 1], added[-1:, :1], 0.01)[0]
+    assert_allclose(added[-1, 1], mean[0], atol=0.005)
+    explorer.view.hear({"type": "arrow", "panel": "functions", "right": 1, "up": -5})
+    assert_allclose(data_of(explorer)[-1] - added[-1], (0.05, -0.25))
+    explorer.data_buttons["Next"].click()
+    assert_allclose(data_of(explorer)[-1], start[-1])
+    explorer.data_buttons["Remove"].click()
+    assert len(data_of(explorer)) == 5 and start[-1] not in data_of(explorer)
+    explorer.data_buttons["Two optima"].click()
+    assert len(data_of(explorer)) == 10 and len(explorer.scene.mark("surface", "summits").x) == 2
+    explorer.data_buttons["None"].click()
+    explorer.data_buttons["Next"].click()
+    explorer.view.hear({"type": "arrow", "panel": "functions", "right": 0, "up": 1})
+    assert_allclose(data_of(explorer), [(0.0, 0.0)])
+
+
+@pytest.mark.widget
+def test_a_hand_on_the_surface_moves_width_and_noise(explorer):
+    hand(explorer, "surface", (0.5, -1.0), (1.0, -2.5))
+    assert explorer.settings["inverse_width"] == 10.0 and explorer.settings["noise"] == 0.003162
+    explorer.view.hear({"type": "arrow", "panel": "surface", "right": 1, "up": 2})
+    assert_allclose([explorer.settings[n] for n in ("inverse_width", "noise")], [11.22, 0.003981])
+    place = explorer.scene.mark("surface", "place")
+    assert_allclose([10**place.x, 10**place.y], [explorer.settings[n] for n in ("inverse_width", "noise")])
+    explorer.set(first="linear")
+    hand(explorer, "surface", (-0.5, -1.0))
+    assert explorer.settings["variance"] == 0.3162
+    explorer.view.hear({"type": "arrow", "panel": "surface", "right": -40, "up": 40})
+    assert explorer.settings["variance"] == 0.1 and explorer.settings["noise"] == 1.0
 
 
 @pytest.mark.widget
 def test_a_hand_in_the_matrix_or_in_the_curve_moves_the_anchor_and_so_do_arrow_keys(explorer):
+    explorer.set(data="")
     for panel, x, y, expected in (("matrix", 0.5, -1.5, -1.5), ("row", 2.0, 0.1, 2.0)):
         explorer.view.hear({"type": "point", "panel": panel, "x": x, "y": y})
         assert explorer.settings["anchor"] == expected
@@ -1113,15 +1468,15 @@ def test_a_hand_in_the_matrix_or_in_the_curve_moves_the_anchor_and_so_do_arrow_k
     for panel, right, up, expected in (("row", 1, 0, 2.05), ("matrix", 0, 1, 2.0), ("matrix", 0, -20, 3.0)):
         explorer.view.hear({"type": "arrow", "panel": panel, "right": right, "up": up})
         assert explorer.settings["anchor"] == expected
-    assert {panel.key: panel.listens for panel in explorer.scene.panels} == dict(
-        matrix="drag", functions="", row="drag", sheet=""
-    )
+    listens = dict(functions="drag", matrix="drag", row="drag", sheet="")
+    assert {panel.key: panel.listens for panel in explorer.scene.panels} == listens
 
 
 @pytest.mark.widget
-def test_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer):
+def test_without_data_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer):
     from gplvm_widgets.kernels import N_STEPS, sample_functions
 
+    explorer.set(data="")
     start, sheet = shown_functions(explorer), explorer.scene.panel("sheet")
     explorer.run_now(20)
     assert explorer.state == 20 and np.abs(shown_functions(explorer) - start).max() > 0.5
@@ -1136,8 +1491,49 @@ def test_run_wanders_through_samples_of_the_same_prior_and_comes_back(explorer):
         assert panel.x == sheet.x and panel.y == sheet.y
         across, up = (np.abs(panel.mark("sheet").corners[..., k]).max() for k in (0, 1))
         assert across < panel.x.limits[1] and up < panel.y.limits[1]
-    walk = np.concatenate([sample_functions(RBF(), 10, 400, seed, N_STEPS // 6).T for seed in range(5)])
+    walk = np.concatenate([sample_functions(RBF(), "", 1.0, 10, 400, seed, N_STEPS // 6).T for seed in range(5)])
     assert_allclose(walk.T @ walk / len(walk), RBF()(np.linspace(-3, 3, 10)[:, None]), atol=0.12)
+
+
+@pytest.mark.widget
+@pytest.mark.parametrize("start", [(0.3, 0.5), (10.0, 0.02), (1.0, 1.0), (30.0, 0.001), (0.1, 0.05)], ids=str)
+def test_with_data_run_climbs_to_a_summit_of_the_surface(start, explorer):
+    from gplvm_widgets.kernels import TWO
+
+    explorer.set(data=TWO, inverse_width=start[0], noise=start[1])
+    explorer.run_now()
+    totals = [terms_at(explorer, k) for k in range(len(explorer.kept))]
+    assert len(totals) >= 20 and np.all(np.diff(totals) > 0) and explorer.progress.value == 1.0
+    assert_allclose(explorer.kept[0].path, [start], rtol=1e-9)
+    ends, summits = np.log10(explorer.state.path[-1]), explorer.scene.mark("surface", "summits")
+    far = np.hypot(summits.x - ends[0], summits.y - ends[1])
+    assert far.min() < 0.06 and far.max() > 1  # of two summits it is at one
+
+
+def terms_at(explorer, kept):
+    explorer.scrubber.value = kept
+    return explorer.scene.mark("evidence", "term 3").height[0]
+
+
+@pytest.mark.widget
+def test_two_kernels_with_one_slider_are_not_climbed_and_say_so(explorer):
+    explorer.set(combine="+", second="Matern 3/2")
+    assert explorer.run_button.disabled and "share a slider" in explorer.why_box.value
+    explorer.set(second="linear")
+    assert not explorer.run_button.disabled
+
+
+@pytest.mark.widget
+@pytest.mark.bad_input
+def test_data_that_cannot_be_read_are_answered_with_a_sentence(explorer, monkeypatch):
+    monkeypatch.setattr(type(explorer), "raise_errors", False)
+    for typed, words in (("1 2 3", "pairs of numbers"), ("a b", "pairs of numbers"), ("1 2 " * 41, "At most 40")):
+        explorer.controls["data"].value = typed
+        assert words in explorer.problem
+        explorer.data_buttons["Remove"].click()
+        assert words in explorer.problem
+        explorer.data_buttons["Five"].click()
+        assert explorer.problem == "" and len(data_of(explorer)) == 5
 
 
 @pytest.mark.widget
@@ -1164,75 +1560,40 @@ def test_a_flat_sheet_comes_from_the_linear_kernel_only():
 
 
 @pytest.mark.widget
-def test_the_answers_of_the_questions_are_true(explorer, capsys):
-    def thickness():
-        sheet = code_of(explorer, capsys)["sheet"]
-        return np.linalg.svd(sheet - sheet.mean(axis=0), compute_uv=False)[2] / np.abs(sheet).max()
-
-    before, after = {}, {}
+def test_the_answers_of_the_questions_are_true(explorer):
+    before, after, states = {}, {}, {}
     for number, question in enumerate(explorer.questions, start=1):
         explorer.ask(number)
-        before[number] = explorer.scene, thickness()
+        before[number], first = explorer.scene, explorer.state
         explorer.commit(question.right)
         explorer.reveal()
         assert "Right." in explorer.question_box.value
-        after[number] = explorer.scene, thickness()
-    # 1: flat, then bent; smooth, not torn: no edge of a patch is longer than a third of the sheet
-    corners = after[1][0].mark("sheet", "sheet").corners
-    edges = np.linalg.norm(np.diff(corners, axis=1), axis=2)
-    assert before[1][1] < 1e-3 and after[1][1] > 1.0
-    assert edges.max() < np.ptp(corners[..., 1]) / 3
-    # 2: as high, twice as busy: in the picture roughly, on average exactly
-    shown = [float(scene.says.split()[4]) for scene, _ in (before[2], after[2])]
-    bands = [scene.mark("functions", "band").high for scene, _ in (before[2], after[2])]
-    assert_allclose(bands[0], bands[1])
-    assert 1.6 < shown[1] / shown[0] < 2.4
-    x = np.linspace(-3, 3, 400)[:, None]
-    zeros = [np.sum(np.diff(np.sign(gp_prior_samples(RBF(1.0, g), x, 4000, 0)), axis=0) != 0) for g in (1.0, 4.0)]
-    assert_allclose(zeros[1] / zeros[0], 2.0, rtol=0.02)
-    # 3: the RBF is near zero at both ends; the MLP is not, its sides have opposite signs, and it is nearly level there
-    ends = [scene.mark("row", "k").y[[0, -1]] for scene, _ in (before[3], after[3])]
-    slopes = np.gradient(after[3][0].mark("row", "k").y, 0.05)
-    assert np.abs(ends[0]).max() < 0.02 and ends[1][0] < -0.4 and ends[1][1] > 1.0
-    assert np.abs(slopes[[0, -1]]).max() < 0.2 < 0.6 < slopes.max()
-    far = MLP(1.0, 10.0, 10.0)(np.array([[1.0]]), np.array([[-1e6], [1e6]]))[0]
-    assert far[0] < -0.7 and 0.7 < far[1] < ends[1][1]  # neither zero nor without end
+        after[number], states[number] = explorer.scene, (first, explorer.state)
+    # 1: at x = 3 the band is that of the prior, at the data it is not
+    widths = [scene.mark("functions", "band") for scene in (before[1], after[1])]
+    widths = [band.high - band.low for band in widths]
+    assert_allclose(widths[0], 4.0)
+    assert_allclose(widths[1][-1], 4.0, rtol=1e-6)
+    assert widths[1].min() < 0.5 and abs(after[1].mark("functions", "mean").y[-1]) < 0.001
+    assert RBF(1.0, 4.0)(np.array([[3.0]]), np.array([[0.8]])).item() < 1e-4
+    # 2: the volume pays, the fit does not
+    terms = [[scene.mark("evidence", f"term {k}").height[0] for k in range(4)] for scene in (before[2], after[2])]
+    assert_allclose(terms[0][0], -1.55, atol=0.005)
+    assert_allclose(terms[1][0], -1.55, atol=0.005)
+    assert_allclose([terms[0][1], terms[1][1]], [7.28, -0.04], atol=0.005)
+    x, y = after[2].mark("functions", "data").x, after[2].mark("functions", "data").y
+    for scene in (before[2], after[2]):  # both pass near the data
+        f = np.interp(x, scene.mark("functions", "mean").x, scene.mark("functions", "mean").y)
+        assert np.abs(f - y).max() < 0.12
+    # 3: two maxima
+    ends = [state.path[-1] for state in states[3]]
+    totals = [scene.mark("evidence", "term 3").height[0] for scene in (before[3], after[3])]
+    assert_allclose(ends, [(0.35, 0.12), (6.5, 0.010)], rtol=0.05)
+    assert_allclose(totals, [-9.24, -9.04], atol=0.005)
+    assert all(state.step >= 19 for state in states[3]) and len(after[3].mark("surface", "summits").x) == 2
 
 
-# --- the exercises -------------------------------------------------------------------------------------------
-
-
-def greedy_rbf(X, Z, theta, gamma):
-    return theta * np.exp(-0.5 * gamma * np.sum((X[:, None] - Z[None]) ** 2, axis=2))
-
-
-def mlp_value(c, factor):
-    return lambda x, z, w, b: factor * MLP(1.0, c * w, c * b)(x[None], z[None])[0, 0]
-
-
-test_common_mistakes_get_their_own_hint = common_mistakes(
-    [
-        ("kernels.1", greedy_rbf, "room for"),
-        ("kernels.1", lambda X, Z, t, g: RBF(t, 2 * g)(X, Z), "twice too large"),
-        ("kernels.1", lambda X, Z, t, g: RBF(t, g)(Z, X), "shape"),
-        ("kernels.2", lambda G, X, t, g: RBF(t, g).gradients(G, X, X)[0], "first argument only"),
-        ("kernels.2", lambda G, X, t, g: 2 * RBF(t, g).gradients(G, X, X)[0], "symmetric"),
-        ("kernels.2", lambda G, X, t, g: -RBF(t, g).gradients(G, X)[0], "sign"),
-        ("kernels.2", lambda G, X, t, g: RBF(t, g).gradients(G, X)[0] / g, "gamma"),
-        ("kernels.3", mlp_value(1.0, 1.0), "Two mistakes"),
-        ("kernels.3", mlp_value(1.0, 2 / np.pi), "Now the variances"),
-        ("kernels.3", mlp_value(2.0, 1.0), "Now the constant"),
-        ("kernels.4", np.cos, "a itself"),
-        ("kernels.5", np.pi, "square root"),
-        ("kernels.5", 1.0, "0.32 times"),
-        ("kernels.6", lambda k, X, y, Z: gp_posterior(k["rbf"], X, y, Z, 1e-10), "through every observation"),
-        ("kernels.6", lambda k, X, y, Z: gp_posterior(k, X, y, Z, include_noise=True), "new observation"),
-        ("kernels.7", "acdhb", "(b) is none"),
-        ("kernels.7", "acdhe", "not symmetric"),
-        ("kernels.7", "acd", "is a kernel"),
-        ("kernels.7", "xyz", "letters from a to h"),
-    ]
-)
+# --- a kernel of one's own -----------------------------------------------------------------------------------
 
 
 def test_a_kernel_of_ones_own_writes_its_formula():
@@ -1271,23 +1632,53 @@ def test_width_seed_and_kind_each_redraw_and_come_back(chapter):
     assert chapter.error_box() == ""
 
 
-@pytest.mark.browser
-def test_a_drag_in_the_matrix_chooses_another_row(chapter):
-    def anchor():
-        matrix = next(panel for panel in chapter.scene()["panels"] if panel["key"] == "matrix")
-        return next(mark["y"][0] for mark in matrix["marks"] if mark["key"] == "anchor")
+def drawn_data(chapter):
+    """The data that the page draws, (N, 2)."""
+    functions = next(panel for panel in chapter.scene()["panels"] if panel["key"] == "functions")
+    found = [mark for mark in functions["marks"] if mark["key"] == "data"]
+    return np.column_stack([found[0]["x"], found[0]["y"]]) if found else np.zeros((0, 2))
 
+
+@pytest.mark.browser
+def test_a_reader_puts_a_datum_down_moves_it_and_takes_it_away(chapter):
+    start = chapter.picture_at_rest()
+    before = drawn_data(chapter)
+    chapter.click_picture("functions", 1.0, 2.0)
+    chapter.wait_until(lambda: len(drawn_data(chapter)) == len(before) + 1, 10, "one datum more")
+    chapter.drag_picture("functions", (1.0, 2.0), (0.0, 1.5), (-1.0, -2.0))
+    chapter.wait_until(lambda: np.abs(drawn_data(chapter)[-1] - (-1, -2)).max() < 0.04, 10, "the datum at the pointer")
+    canvas = chapter.page.locator('.gplvm-explorer [data-key="functions"] canvas.gplvm-canvas')  # not the living one
+    chapter.browser.do(canvas.press, "ArrowUp")
+    chapter.wait_until(lambda: abs(drawn_data(chapter)[-1, 1] + 1.95) < 0.04, 10, "the datum one step higher")
+    chapter.click_picture("functions", *drawn_data(chapter)[-1])
+    chapter.wait_for_picture(start)
+    assert chapter.error_box() == ""
+
+
+@pytest.mark.browser
+def test_a_drag_on_the_surface_sets_width_and_noise_and_data_come_from_buttons(chapter, screenshots):
+    start = chapter.picture_at_rest()
+    chapter.click("Two optima")
+    chapter.wait_until(lambda: len(drawn_data(chapter)) == 10, 10, "ten data")
+    chapter.drag_picture("surface", (0.0, -2.0), (0.5, -2.0), (0.8, -2.0))
+    chapter.wait_until(lambda: chapter.control("inverse_width").value() == "6.31", 10, "the width under the pointer")
+    assert chapter.control("noise").value() == "0.0100"
     chapter.picture_at_rest()
+    chapter.screenshot_around(".gplvm-explorer", screenshots / "lab_02_two_optima.png")
+    chapter.click("None")
+    chapter.wait_until(lambda: len(drawn_data(chapter)) == 0, 10, "no datum")
     chapter.drag_picture("matrix", (0.0, 0.0), (0.0, -1.0), (0.5, -2.0))
-    chapter.wait_until(lambda: abs(anchor() + 2.0) < 0.04, 10, "the row under the pointer")
-    before = anchor()
-    chapter.press_in_picture("matrix", "ArrowDown")
-    chapter.wait_until(lambda: abs(anchor() - before - 0.05) < 1e-4, 10, "the next row")
+    chapter.wait_until(lambda: chapter.control("anchor").value()[1:] == "2.00", 10, "the row under the pointer")
+    chapter.screenshot_around(".gplvm-explorer", screenshots / "lab_02_prior.png")
+    chapter.click("Five")
+    chapter.wait_for_new_picture(start)
     assert chapter.error_box() == ""
 
 
 @pytest.mark.browser
 def test_run_wanders_and_stop_stops(chapter):
+    chapter.click("None")
+    chapter.wait_until(lambda: len(drawn_data(chapter)) == 0, 10, "no datum")
     start = chapter.picture_at_rest()
     chapter.run_then_stop()
     stopped = chapter.picture_at_rest()

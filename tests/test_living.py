@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from gplvm_widgets.conditioning import DEPTH, FIVE, TWO_OPTIMA, places, summits, terms_of
 from gplvm_widgets.living import figure as figures
 from gplvm_widgets.living import gp_posterior, latent_map, living, modules
 from gplvm_widgets.living.figure import kernel_spec, plain_script, stored_value
@@ -18,12 +19,13 @@ from gplvm_widgets.living.gp_posterior import (
     GRID,
     JITTER,
     KERNELS,
-    OPENING,
-    evidence_terms,
+    NOISES,
+    WIDTHS,
     kernel_of,
     normals,
     posterior_numbers,
     posterior_scene,
+    surface_numbers,
 )
 from gplvm_widgets.living.latent_map import marked
 from gplvm_widgets.living.stored_map import LARGEST_FACTOR, NEAR, answers, interpolate, plane_of, random_places, wider
@@ -64,7 +66,7 @@ def small_matrices_need_one_thread():
 
 
 # ---------------------------------------------------------------------- JavaScript without a page
-MODULES = ("gp.js", "gp_posterior.js", "latent_map.js")
+MODULES = tuple(sorted(path.name for path in HERE.glob("*.js")))
 
 
 def in_deno(program, data=None):
@@ -138,7 +140,7 @@ def test_posterior_draws_and_evidence_of_the_page_are_those_of_the_package():
 @pytest.mark.identity
 def test_draws_have_the_posterior_covariance_and_the_terms_are_the_evidence():
     (x, y), kernel = gp_states()[0][0].T, kernel_of("RBF", 1.0)
-    terms = evidence_terms(kernel, x[:, None], y, 0.01)
+    terms = terms_of(kernel, x, y, 0.01)
     assert_allclose(terms[:3].sum(), gp_log_marginal_likelihood(kernel, x[:, None], y, 0.01), rtol=1e-12)
     # a draw is linear in its normals: with the unit vectors in their place, the sum of squares is the variance
     program = "const e = new Float64Array(121 * 121); for (let m = 0; m < 121; m++) e[m * 122] = 1;"
@@ -148,6 +150,42 @@ def test_draws_have_the_posterior_covariance_and_the_terms_are_the_evidence():
     page = in_deno(program, data)
     spread = np.sum((np.array(page["samples"]) - page["mean"]) ** 2, axis=0)
     assert_allclose(spread, np.array(page["deviation"]) ** 2 + JITTER, atol=1e-10)
+
+
+@pytest.mark.identity
+def test_the_surface_of_the_page_is_that_of_the_package():
+    states = [*gp_states(), (np.array(TWO_OPTIMA), "RBF", 1.0, 0.1)]
+    sent = [dict(x=d[:, 0].tolist(), y=d[:, 1].tolist(), kernel=k) for d, k, *_ in states]
+    data = {"states": sent, "widths": WIDTHS, "noises": NOISES, "depth": DEPTH}
+    found = in_deno("return data.states.map((s) => gp_posterior.landscape(s, data));", data)
+    for (d, kernel, *_), page in zip(states, found, strict=True):
+        wanted = surface_numbers(d[:, 0], d[:, 1], kernel)
+        assert_allclose(np.reshape(page["surface"]["values"], (25, 25)), wanted, atol=1e-6, rtol=1e-9)
+        assert_allclose([page["surface"]["low"], page["surface"]["high"]], [wanted.max() - DEPTH, wanted.max()])
+        at = summits(wanted)
+        assert_allclose(page["summits"]["x"], WIDTHS[0] + np.ptp(WIDTHS) / 24 * at[:, 1], **TOLERANCE)
+        assert_allclose(page["summits"]["y"], NOISES[0] + np.ptp(NOISES) / 24 * at[:, 0], **TOLERANCE)
+    (x, y), row, column = states[1][0].T, 7, 11  # and a place of it is the evidence of the package
+    kernel, noise = kernel_of("RBF", places(*WIDTHS)[column]), places(*NOISES)[row]
+    wanted = gp_log_marginal_likelihood(kernel, x[:, None], y, noise)
+    assert_allclose(found[1]["surface"]["values"][25 * row + column], wanted, rtol=1e-10)
+
+
+def test_two_optima_are_a_trend_with_much_noise_and_a_wave_with_little_and_nearly_as_probable():
+    x, y = np.array(TWO_OPTIMA).T
+    surface = surface_numbers(x, y, "RBF")
+    at = summits(surface)
+    widths, noises = 10 ** (WIDTHS[0] + at[:, 1] / 8), 10 ** (NOISES[0] + at[:, 0] / 6)
+    order = np.argsort(widths)
+    assert_allclose(np.column_stack([widths, noises])[order], [(0.35, 0.12), (6.5, 0.010)], rtol=0.1)
+    values = [terms_of(kernel_of("RBF", w), x, y, s)[3] for w, s in zip(widths[order], noises[order], strict=True)]
+    assert_allclose(values, [-9.24, -9.04], atol=0.01)
+    border = np.concatenate([surface[0], surface[-1], surface[:, 0], surface[:, -1]])
+    assert min(values) - border.max() > 1  # both lie inside, and there is a saddle between them
+    between = [surface[i, j] for i, j in np.ndindex(25, 25) if 10 <= j <= 12]  # inverse widths from 1.8 to 3.2
+    assert min(values) - max(between) > 0.7
+    dip = {w: posterior_numbers(x, y, "RBF", w, s)[0][24] for w, s in ((0.35, 0.12), (6.5, 0.010))}  # x = -1.8
+    assert dip[6.5] < -1.2 and dip[0.35] > -0.95  # data beside it: -1.3 and -1.2
 
 
 @pytest.mark.identity
@@ -587,6 +625,22 @@ class Drawn:
         return np.array([np.nan if v == "gap" else v for v in value], float)
 
 
+def check_marks(drawn, scene, besides=()):
+    """The page shows the scene of Python: its words, limits and labels, and the numbers of all marks but a few."""
+    assert drawn.says == scene.says
+    for panel in scene.panels:
+        page = drawn.panels[panel.key]
+        assert page["title"] == panel.title
+        assert_allclose([page["x"]["limits"], page["y"]["limits"]], [panel.x.limits, panel.y.limits])
+        for mark in panel.marks:
+            found = drawn.mark(panel.key, mark.key)
+            assert (found["label"], found.get("text")) == (mark.label, getattr(mark, "text", None))
+            for side in ("x", "y", "height", "base"):
+                if hasattr(mark, side) and mark.key not in besides:
+                    wanted = np.asarray(getattr(mark, side), float)
+                    assert_allclose(found[side], wanted, err_msg=f"{panel.key} {mark.key}", **TOLERANCE)
+
+
 @pytest.fixture(scope="module")
 def saved(oil, digits, tmp_path_factory):
     """Each figure as one file of its own."""
@@ -691,7 +745,19 @@ def check_posterior(drawn, kernel, inverse_width, noise):
         drawn.says == scene.says and drawn.mark("evidence", "numbers")["text"] == scene.mark("evidence", "numbers").text
     )
     assert_allclose(drawn.panels["evidence"]["y"]["limits"], scene.panel("evidence").y.limits)
+    check_surface(drawn, scene)
     return np.column_stack([x, y])
+
+
+def check_surface(drawn, scene):
+    """The surface, its summits and the cross of the page are those of Python's scene."""
+    page, ours = drawn.mark("surface", "surface"), scene.mark("surface", "surface")
+    assert_allclose(page["values"].reshape(25, 25), ours.values, atol=1e-6, rtol=1e-9)
+    assert_allclose([page["low"], page["high"]], [ours.low, ours.high], atol=1e-6)
+    for key in ("summits", "place"):
+        page, ours = drawn.mark("surface", key), scene.mark("surface", key)
+        assert_allclose(np.ravel(page["x"]).astype(float), np.ravel(ours.x), **TOLERANCE)
+        assert_allclose(np.ravel(page["y"]).astype(float), np.ravel(ours.y), **TOLERANCE)
 
 
 @pytest.mark.browser
@@ -701,7 +767,7 @@ def test_data_are_put_down_moved_and_taken_away(hand, open_page, screenshots):
     move = partial(page.drag if hand == "mouse" else page.swipe, "posterior", "functions")
     check = partial(check_posterior, kernel="RBF", inverse_width=1.0, noise=0.01)
     start = check(page.scene())
-    assert_allclose(start, OPENING)
+    assert_allclose(start, FIVE)
     move((1.0, 2.0))  # a click where nothing is
     added = check(page.scene())
     assert_allclose(added[:-1], start)
@@ -750,9 +816,60 @@ def test_keys_and_sliders_of_the_posterior(open_page):
     page.scene()
     assert page.do(slider.is_disabled) and page.do(slider.get_attribute, "title") == "a line has no width"
     page.do(page.page.get_by_role("button", name="Clear").click)
-    assert len(check_posterior(page.scene(), "linear", 1.0, 10.0**-3)) == 0
+    assert len(check_posterior(page.scene(), "linear", 10**0.5, 10.0**-3)) == 0
     page.press("posterior", "functions", "ArrowUp")  # no datum to move: one is put down
-    assert_allclose(check_posterior(page.scene(), "linear", 1.0, 10.0**-3), [(0.0, 0.0)])
+    assert_allclose(check_posterior(page.scene(), "linear", 10**0.5, 10.0**-3), [(0.0, 0.0)])
+
+
+def values_of_sliders(page):
+    """Inverse width and noise variance as the page computes with them, and as the sliders stand, in powers of ten."""
+    exact = page.evaluate(
+        "() => { const c = document.querySelector('.gplvm-living').living.controls; return [c[1].get(), c[2].get()]; }"
+    )
+    shown = page.evaluate("() => [...document.querySelectorAll('input[type=range]')].map((e) => Number(e.value))")
+    return exact, shown
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("hand", ["mouse", "finger"])
+def test_the_cross_on_the_surface_moves_the_sliders_and_two_stars_are_two_explanations(hand, open_page, screenshots):
+    page = open_page("posterior", touch=hand == "finger")
+    move = partial(page.drag if hand == "mouse" else page.swipe, "posterior", "surface")
+    start = page.scene().mark("surface", "surface")["values"]
+    move((0.0, -2.0), (0.5, -1.0), (1.5, -3.0))
+    (gamma, noise), shown = values_of_sliders(page)
+    assert_allclose([gamma, noise], (1.5, -3.0), atol=0.04)
+    assert_allclose(shown, [gamma, noise], atol=0.026)  # a slider has steps of 0.05
+    check_posterior(page.scene(), "RBF", 10**gamma, 10**noise)
+    assert np.array_equal(page.scene().mark("surface", "surface")["values"], start)  # the data have not moved
+    page.do(page.page.get_by_role("button", name="Two optima").click)
+    assert_allclose(check_posterior(page.scene(), "RBF", 1.0, 0.05), TWO_OPTIMA)
+    stars, means = page.scene().mark("surface", "summits"), []
+    assert len(stars["x"]) == 2
+    for star in sorted(zip(stars["x"], stars["y"], strict=True)):
+        move(star)
+        (gamma, noise), _ = values_of_sliders(page)
+        assert_allclose([gamma, noise], star, atol=0.04)
+        check_posterior(page.scene(), "RBF", 10**gamma, 10**noise)
+        means.append(page.scene().mark("functions", "mean")["y"][24])  # at x = -1.8, where the data dip to -1.3
+        page.do(page.page.screenshot, path=str(screenshots / f"living_two_optima_{len(means)}_{hand}.png"))
+    assert means[0] > -0.95 and means[1] < -1.2  # noise, then a wave
+
+
+@pytest.mark.browser
+def test_keys_move_the_cross_on_the_surface_and_it_stops_at_the_border(open_page):
+    page = open_page("posterior")
+    page.press("posterior", "surface", "ArrowRight", times=2)
+    page.press("posterior", "surface", "Shift+ArrowDown")
+    assert_allclose(values_of_sliders(page)[0], (0.1, -2.25), atol=1e-9)
+    check_posterior(page.scene(), "RBF", 10**0.1, 10**-2.25)
+    page.press("posterior", "surface", "Shift+ArrowLeft", times=6)
+    assert_allclose(values_of_sliders(page)[0], (-1.0, -2.25), atol=1e-9)
+    page.set("posterior", "kernel", "linear")
+    page.press("posterior", "surface", "ArrowUp")
+    page.press("posterior", "surface", "ArrowRight")  # a line has no width
+    assert_allclose(values_of_sliders(page)[0], (-1.0, -2.2), atol=1e-9)
+    check_posterior(page.scene(), "linear", 0.1, 10**-2.2)
 
 
 @pytest.mark.browser
@@ -766,12 +883,8 @@ def test_forty_data_are_enough_and_what_happens_then_is_nothing(browser, tmp_pat
     page.close()
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("which", ["oil", "digits", "posterior"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_looks_on_a_screen_and_on_a_telephone_light_and_dark(which, width, scheme, open_page, screenshots):
-    page = open_page(which, width=width, height=844 if width == 390 else 900, scheme=scheme, touch=width == 390)
+def check_looks(page, width, scheme):
+    """Nothing to scroll sideways, all canvases painted and in sight, the scheme's ink; returns where they stand."""
     page.scene()
     assert page.evaluate("() => document.documentElement.scrollWidth") == width  # nothing to scroll sideways
     boxes = page.evaluate(
@@ -790,6 +903,25 @@ def test_looks_on_a_screen_and_on_a_telephone_light_and_dark(which, width, schem
         "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)"
     )
     assert min(colours) >= 3, colours  # an empty canvas has one
+    return boxes
+
+
+def check_speed(page):
+    """A picture is computed in less than half a frame of the screen."""
+    milliseconds = page.evaluate(
+        "() => { const { living } = document.querySelector('.gplvm-living'), start = performance.now();"
+        "for (let k = 0; k < 100; k++) living.scene(800); return (performance.now() - start) / 100; }"
+    )
+    assert milliseconds < 8
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("which", ["oil", "digits", "posterior"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_looks_on_a_screen_and_on_a_telephone_light_and_dark(which, width, scheme, open_page, screenshots):
+    page = open_page(which, width=width, height=844 if width == 390 else 900, scheme=scheme, touch=width == 390)
+    boxes = check_looks(page, width, scheme)
     if which == "digits" and width == 390:  # the digit stands above the plane, in sight together with all of it
         assert boxes["decoded"]["bottom"] < boxes["plane"]["top"] and boxes["decoded"]["width"] > 100
         assert boxes["plane"]["width"] > 320 and abs(boxes["plane"]["width"] - boxes["plane"]["height"]) < 2

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from common import common_mistakes
 from gplvm_widgets import explore_ppca
 from gplvm_widgets.ppca import load, panel_ppca
 from hypothesis import given, settings
@@ -21,17 +20,22 @@ from gplvm_edu.ppca import (
     EStepPosterior,
     LinearGaussian,
     LinearMap,
+    bayesian_information,
+    broken_stick,
     dual_gradient,
+    dual_mean,
     dual_transform,
     dual_transform_observed,
     e_step,
     em_iterates,
+    expected_log_likelihood,
     latent_posterior,
     log_likelihood,
     m_step,
     maximal_log_likelihood,
     maximum_likelihood,
     on_principal_axes,
+    parallel_analysis,
     principal_axes,
     sample_ppca,
 )
@@ -234,6 +238,138 @@ def test_a_fixed_noise_level_switches_off_axes_below_it():
     assert all(log_likelihood(Y, W + 0.05 * rng.standard_normal(W.shape), s2) < best for _ in range(20))
 
 
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_no_plane_keeps_more_variance_or_loses_less_than_the_leading_axes(problem):
+    Y, W, _ = problem
+    N, q = len(Y), W.shape[1]
+    lam, V = principal_axes(Y)
+    S, other = Y.T @ Y / N, np.linalg.qr(W)[0]
+    for plane in (V[:, :q], other):  # what is lost is what is not kept, (1.2)
+        lost = np.sum((Y - Y @ plane @ plane.T) ** 2) / N
+        assert_allclose(lost, np.trace(S) - np.trace(plane.T @ S @ plane), atol=1e-9 * lam[0])
+    assert_allclose(np.sum((Y - Y @ V[:, :q] @ V[:, :q].T) ** 2) / N, lam[q:].sum(), atol=1e-9 * lam[0])
+    assert np.trace(other.T @ S @ other) <= lam[:q].sum() * (1 + 1e-10)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_without_noise_the_posterior_mean_is_the_projection_and_with_noise_it_is_shrunk(problem):
+    Y, W, s2 = problem
+    V, lengths, _ = np.linalg.svd(W, full_matrices=False)
+    scale = np.abs(Y).max()
+    shrunk = latent_posterior(Y, W, s2)[0] @ W.T
+    assert_allclose(shrunk, Y @ V * (lengths**2 / (lengths**2 + s2)) @ V.T, atol=1e-9 * scale)  # (1.11)
+    assert_allclose(latent_posterior(Y, W, 1e-9 * lengths[-1] ** 2)[0] @ W.T, Y @ V @ V.T, atol=1e-7 * scale)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_above_the_last_kept_eigenvalue_the_likelihood_falls_with_the_noise(problem):
+    Y, W, _ = problem
+    q = W.shape[1]
+    lam = principal_axes(Y)[0]
+    levels = np.linspace(lam[q - 1], 2 * lam[0], 12)
+    values = [log_likelihood(Y, maximum_likelihood(Y, q, s2)[0], s2) for s2 in levels]
+    assert np.all(np.diff(values) < 0)
+    assert values[0] <= maximal_log_likelihood(np.pad(lam, (0, Y.shape[1] - len(lam))), q, *Y.shape) + 1e-9 * abs(
+        values[0]
+    )
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_duals_mean_is_the_best_for_its_positions_and_centring_them_never_hurts(problem):
+    Y, W, s2 = problem
+    rng = np.random.default_rng(len(Y))
+    Y = Y + 3 * np.sqrt(s2)
+    X = np.sqrt(s2) * (rng.standard_normal((len(Y), W.shape[1])) + 1.0)
+    K = X @ X.T + s2 * np.eye(len(Y))
+    mu, ones = dual_mean(Y, X, s2), np.ones(len(Y))
+    weights = np.linalg.solve(K, ones)
+    assert_allclose(mu, weights @ Y / (weights @ ones), rtol=1e-8)
+
+    def value(X, mu):
+        return log_likelihood((Y - mu).T, X, s2)
+
+    best = value(X, mu)
+    for step in (1e-3, 1e-1):
+        assert value(X, mu + step * np.sqrt(s2) * rng.standard_normal(len(mu))) <= best + 1e-9 * abs(best)
+    H = X - X.mean(axis=0)
+    assert_allclose(dual_mean(Y, H, s2), Y.mean(axis=0), rtol=1e-8)
+    assert value(H, Y.mean(axis=0)) >= best - 1e-9 * abs(best)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_a_zero_gradient_of_the_dual_is_its_own_m_step(problem):
+    Y, W, _ = problem
+    D, q = Y.shape[1], W.shape[1]
+    X, s2 = maximum_likelihood(Y.T, q)
+    means, covariance = latent_posterior(Y.T, X, s2)
+    assert_allclose(Y @ means, D * X, atol=1e-8 * D * np.abs(X).max())  # (1.26)
+    kept = np.linalg.norm(X, axis=0) > 1e-6 * np.abs(X).max()
+    assert_allclose((means.T @ means + D * covariance)[np.ix_(kept, kept)], D * np.eye(kept.sum()), atol=1e-6 * D)
+
+
+@pytest.mark.identity
+def test_the_weights_are_shared_so_the_integral_stands_outside_the_product_over_points():
+    rng = np.random.default_rng(0)
+    X, y, s2 = rng.standard_normal((3, 2)), rng.standard_normal(3), 0.5
+    draws = rng.standard_normal((400_000, 2)) @ X.T
+    average = np.mean(np.exp(-np.sum((y - draws) ** 2, axis=1) / (2 * s2))) / (2 * np.pi * s2) ** 1.5
+    assert_allclose(np.log(average), log_likelihood(y[None], X, s2), atol=0.02)
+    apart = sum(log_likelihood(y[n : n + 1, None], X[n : n + 1], s2) for n in range(3))
+    assert abs(apart - np.log(average)) > 0.2
+
+
+@pytest.mark.identity
+def test_criteria_find_a_clear_number_of_components():
+    for seed in range(5):
+        W = np.linalg.qr(np.random.default_rng(seed).standard_normal((10, 3)))[0] * 4.0
+        Y = centre(sample_ppca(W, 0.2, 300, random_state=seed)[0])[0]
+        lam = principal_axes(Y)[0]
+        criteria = [bayesian_information(lam, q, 300, 10) for q in range(1, 10)]
+        assert 1 + np.argmax(criteria) == broken_stick(lam) == parallel_analysis(Y, random_state=seed) == 3
+
+
+@pytest.mark.identity
+def test_bic_charges_for_the_parameters_that_change_the_covariance():
+    """The bracket of (1.16) is the rank of the Jacobian of (C, mean) in (W, noise, mean)."""
+    D, q = 5, 3
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((D, q))
+
+    def covariance(theta):
+        weights = theta[:-1].reshape(D, q)
+        return (weights @ weights.T + theta[-1] * np.eye(D)).ravel()
+
+    theta = np.append(W.ravel(), 0.4)
+    steps = 1e-6 * np.eye(len(theta))
+    jacobian = [(covariance(theta + h) - covariance(theta - h)) / 2e-6 for h in steps]
+    lam = np.array([5.0, 4.0, 3.0, 0.5, 0.4])
+    price = maximal_log_likelihood(lam, q, 100, D) - bayesian_information(lam, q, 100, D)
+    assert_allclose(price / (0.5 * np.log(100)), np.linalg.matrix_rank(jacobian, tol=1e-6) + D)
+
+
+@pytest.mark.identity
+def test_the_broken_stick_is_broken_at_random():
+    """Shares above the mean lengths of the pieces of 100,000 sticks pass, shares below fail."""
+    for D in (3, 6, 12):
+        sticks = np.random.default_rng(D).dirichlet(np.ones(D), 100_000)
+        pieces = np.sort(sticks, axis=1)[:, ::-1].mean(axis=0)
+        for k in range(1, D):
+            shares = pieces.copy()
+            shares[:k] *= 1.03
+            shares[k:] *= (1 - shares[:k].sum()) / shares[k:].sum()
+            assert broken_stick(shares) == k
+
+
 # --- EM: missing values and unequal noise --------------------------------------------------------------------
 
 
@@ -269,6 +405,25 @@ def test_em_never_decreases_the_likelihood(problem, share, same_noise):
 
 
 @pytest.mark.identity
+@given(problems(), st.floats(0.0, 0.4), st.booleans())
+@quick
+def test_em_climbs_because_a_bound_touches_the_likelihood(problem, share, same_noise):
+    Y, W, s2 = problem
+    q = W.shape[1]
+    holes = with_gaps(Y, share)
+    old = LinearGaussian(W, np.zeros(len(W)), np.full(len(W), s2))
+    posterior = e_step(holes, old)
+    entropy = 0.5 * np.sum(np.linalg.slogdet(posterior.covariances)[1] + q * (1 + np.log(2 * np.pi)))
+    before, size = posterior.log_densities.sum(), 1e-7 * np.abs(posterior.log_densities).sum()
+    assert_allclose(expected_log_likelihood(holes, posterior, old) + entropy, before, atol=size)  # equality in (1.27)
+    new = m_step(holes, posterior, same_noise)
+    if new.noise.min() < 1e-9 * s2:
+        return  # a column without error: the bound is infinite
+    after, bound = e_step(holes, new).log_densities.sum(), expected_log_likelihood(holes, posterior, new) + entropy
+    assert before <= bound + size and bound <= after + size
+
+
+@pytest.mark.identity
 def test_em_without_gaps_ends_at_the_closed_form():
     Y, _ = sample_ppca(np.random.default_rng(0).standard_normal((6, 2)), 0.3, 100, random_state=1)
     exact = PPCA(2).fit(Y)
@@ -301,6 +456,30 @@ def test_the_m_step_maximises_the_expected_log_likelihood():
             W, mu, psi = (a + 0.02 * rng.standard_normal(a.shape) for a in best)
             psi = np.full(4, psi[0]) if same_noise else psi
             assert expected(LinearGaussian(W, mu, psi)) < expected(best)
+
+
+@pytest.mark.identity
+def test_factor_analysis_may_end_in_a_local_maximum_and_another_start_helps():
+    psi = np.where(np.arange(8) == 3, 20.0, 0.3)
+    Y = sample_ppca(np.random.default_rng(1021).standard_normal((8, 2)), psi, 600, random_state=1121)[0][:300]
+    stuck = FactorAnalysis(2, tol=1e-5).fit(Y)
+    start = LinearGaussian(np.random.default_rng(0).standard_normal((8, 2)), Y.mean(axis=0), Y.var(axis=0))
+    *_, free = em_iterates(Y, start, same_noise=False, max_iter=200)
+    assert stuck.noise_variance_[3] < 6 and free.value > stuck.log_likelihood_ + 90
+    assert 15 < free.parameters.noise[3] < 20
+
+
+@pytest.mark.identity
+def test_factor_analysis_does_not_depend_on_units():
+    """Weights and noise in new units have the same posterior, and the likelihood changes by the Jacobian alone."""
+    rng = np.random.default_rng(0)
+    Y = with_gaps(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 5)) + rng.standard_normal((60, 5)), 0.2)
+    W, mu, psi = rng.standard_normal((5, 2)), rng.standard_normal(5), rng.uniform(0.5, 2.0, 5)
+    scale = 10.0 ** rng.uniform(-1, 1, 5)
+    old = e_step(Y, LinearGaussian(W, mu, psi))
+    new = e_step(Y * scale, LinearGaussian(scale[:, None] * W, scale * mu, scale**2 * psi))
+    assert_allclose(new.means, old.means)
+    assert_allclose(new.log_densities, old.log_densities - ~np.isnan(Y) @ np.log(scale))
 
 
 @pytest.mark.identity
@@ -529,6 +708,21 @@ def test_missing_values_are_filled_better_than_by_column_means():
     ours = np.mean((filled - Y)[gaps] ** 2)
     means = np.mean((np.broadcast_to(np.nanmean(holes, axis=0), Y.shape) - Y)[gaps] ** 2)
     assert ours < 0.15 * means
+
+
+def test_gaps_that_depend_on_the_missing_values_are_filled_with_bias_and_false_confidence():
+    """Chapter 1, missing at random: the same share of gaps, at random and above a threshold, ten draws."""
+    covered = {"at random": [], "saturated": []}
+    for seed in range(10):
+        Y, _ = sample_ppca(np.random.default_rng(seed).standard_normal((6, 2)), 0.1, 300, random_state=seed)
+        patterns = np.random.default_rng(seed).random(Y.shape) < 0.25, np.quantile(Y, 0.75, axis=0) < Y
+        for name, gaps in zip(covered, patterns, strict=True):
+            seen = ~gaps.all(axis=1)
+            holes = np.where(gaps, np.nan, Y)[seen]
+            filled, deviation = PPCA(2).fit(holes).impute(holes, return_std=True)
+            covered[name].append(np.mean((np.abs(filled - Y[seen]) < 2 * deviation)[gaps[seen]]))
+    assert min(covered["at random"]) > 0.9 and np.mean(covered["saturated"]) < 0.8  # seen: 0.93 to 0.96, mean 0.74
+    assert np.all(np.array(covered["saturated"]) < covered["at random"])
 
 
 def test_samples_have_the_models_covariance():
@@ -789,24 +983,6 @@ def alike(before, after, key):
         for name in names
         if getattr(a, name, None) is not None
     )
-
-
-# --- the exercises -------------------------------------------------------------------------------------------
-
-test_common_mistakes_get_their_own_hint = common_mistakes(
-    [
-        ("ppca.1", lambda y, W, s2: log_likelihood(y[None], W, s2) + len(y) / 2 * np.log(2 * np.pi), "constant"),
-        ("ppca.2", lambda s, N, D, q: (np.sum(s[q:] ** 2) / D / (N - q), np.sum(s[q:] ** 2) / N / (D - q)), "swapped"),
-        ("ppca.3", lambda Y, X, s2: 2 * dual_gradient(Y, X, s2), "Twice"),
-        ("ppca.3", lambda Y, X, s2: -dual_gradient(Y, X, s2), "sign"),
-        ("ppca.4", lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(2), W.T @ np.nan_to_num(y)), "observed zero"),
-        ("ppca.5", 1.0, "larger"),
-        ("ppca.5", 100.0, "smaller"),
-        ("ppca.6", lambda W: -W, "other signs"),
-        ("ppca.6", lambda W: 2 * W, "likelihood"),
-        ("ppca.7", lambda S, W, xx, xy: S - W @ xy, "diagonal"),
-    ]
-)
 
 
 # --- the papers' figures -------------------------------------------------------------------------------------

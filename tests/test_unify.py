@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from common import common_mistakes
 from gplvm_widgets import explore_unify
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +36,7 @@ from gplvm_edu.unify import (
     minimal_cross_entropy,
     minimal_divergence,
     minimiser,
+    nearest_diagonal,
     nearest_euclidean,
     output_scales,
     preimage_iterates,
@@ -44,6 +44,8 @@ from gplvm_edu.unify import (
     scaled_log_likelihood,
     similarity_from_distances,
     spectrum,
+    strain,
+    strain_minimiser,
 )
 
 quick = settings()  # those of the profile, tests/conftest.py
@@ -170,6 +172,24 @@ def test_the_gradients_in_X_and_noise_against_central_differences(problem, rever
     assert check_gradient(value_and_gradient, np.append(rng.standard_normal(len(S) * q), -0.3)) < 1e-6
 
 
+@pytest.mark.identity
+@pytest.mark.parametrize("reverse", [False, True])
+@given(problem=problems())
+@quick
+def test_the_nearest_axis_parallel_gaussian_is_what_a_search_finds(problem, reverse):
+    S, _, _ = problem
+    S = S / np.trace(S) * len(S)
+
+    def value_and_gradient(t):
+        K = np.diag(np.exp(t))
+        value = gaussian_kl(K, S) if reverse else gaussian_kl(S, K)
+        return value, np.diag(kl_gradient(S, K, reverse)) * np.exp(t)
+
+    found = minimize(value_and_gradient, np.zeros(len(S)), jac=True, method="BFGS", options=dict(gtol=1e-9)).x
+    assert_allclose(nearest_diagonal(S, reverse), np.exp(found), rtol=1e-4)  # (3.5)
+    assert np.all(nearest_diagonal(S, True) <= nearest_diagonal(S) * (1 + 1e-9))
+
+
 # --- four methods, one objective -----------------------------------------------------------------------------
 
 
@@ -224,6 +244,21 @@ def test_classical_mds_of_euclidean_distances_is_pca():
     ):
         X = model.fit_transform(data)
         assert_allclose(np.abs(X), np.abs(scores), atol=1e-7)
+
+
+@pytest.mark.identity
+@given(problems(), st.integers(0, 20), st.integers(0, 2**32 - 1))
+@quick
+def test_any_similarity_is_a_likelihood_of_as_many_features_as_one_likes(problem, more, seed):
+    S, K, _ = problem
+    N = len(S)
+    r = N + more
+    lam, U = spectrum(S)
+    rows = np.linalg.qr(np.random.default_rng(seed).standard_normal((r, N)))[0].T  # orthonormal
+    F = np.sqrt(r) * U * np.sqrt(lam) @ rows
+    assert_allclose(F @ F.T / r, S, atol=1e-9 * lam[0])
+    brute_force = multivariate_normal(cov=K, allow_singular=True).logpdf(F.T).sum()
+    assert_allclose(-r * cross_entropy(S, K), brute_force, rtol=1e-6)  # (3.7)
 
 
 # --- the closed form -----------------------------------------------------------------------------------------
@@ -288,13 +323,61 @@ def test_the_smallest_divergence_of_all_sets_need_not_be_feasible():
 
 
 @pytest.mark.identity
-def test_a_feasible_set_that_is_not_the_best_is_a_saddle():
-    S = np.diag([6.0, 5.0, 1.0, 0.5])
-    X, c = minimiser(S, 1, kept=[1])
-    value, dX, dc = linear_divergence(S, X, c)
-    assert np.abs(dX).max() < 1e-12 and abs(dc) < 1e-12
-    tilted = X + 0.05 * np.eye(4)[:, :1]
-    assert linear_divergence(S, tilted, c)[0] < value
+@given(problem=problems(), angle=st.floats(0.01, 1.5))
+@quick
+def test_a_kept_axis_that_turns_to_a_larger_eigenvalue_lowers_the_divergence_by_the_formula(problem, angle):
+    S, _, q = problem
+    lam, U = spectrum(S)
+    sets = retained_sets(lam, q)
+    for row in np.flatnonzero(sets.margin > 1e-6)[1:]:  # the first keeps the largest
+        kept = sets.kept[row]
+        X, c = minimiser(S, q, kept=kept)
+        value, dX, dc = linear_divergence(S, X, c)
+        assert np.abs(dX).max() * np.sqrt(c) < 1e-6 and abs(dc) * c < 1e-6
+        larger = [(k, i, j) for k, i in enumerate(kept) for j in range(i) if j not in kept]
+        assert larger  # so it is a saddle: what follows is negative
+        for k, i, j in larger:
+            turned = X.copy()
+            turned[:, k] = np.linalg.norm(X[:, k]) * (np.cos(angle) * U[:, i] + np.sin(angle) * U[:, j])
+            expected = -0.5 * np.sin(angle) ** 2 * (lam[j] - lam[i]) * (1 / c - 1 / lam[i])  # (3.16)
+            assert expected < 0
+            assert_allclose(linear_divergence(S, turned, c)[0] - value, expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.identity
+def test_the_hessian_has_one_negative_eigenvalue_for_each_larger_eigenvalue_left_out():
+    lam = np.array([6.0, 5.0, 3.0, 1.0, 0.5])
+    for kept in ([0, 1], [0, 2], [1, 2]):
+        X, c = minimiser(np.diag(lam), 2, kept=kept)
+
+        def gradient(x):
+            _, dX, dc = linear_divergence(np.diag(lam), x[:-1].reshape(5, 2), x[-1])
+            return np.append(dX.ravel(), dc)
+
+        x = np.append(X.ravel(), c)
+        hessian = np.array([(gradient(x + e) - gradient(x - e)) / 2e-5 for e in 1e-5 * np.eye(11)])
+        found = np.linalg.eigvalsh(hessian + hessian.T) / 2
+        rule = sorted(-(lam[j] - lam[i]) / (c * lam[i]) for i in kept for j in range(i) if j not in kept)
+        assert_allclose(found[found < -1e-6], rule, rtol=1e-6)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_the_profile_over_the_noise_has_its_minimum_below_the_last_kept_eigenvalue(problem):
+    S, _, q = problem
+    lam, _ = spectrum(S)
+
+    def profile(c):  # at most q are kept, and only those above c
+        ratio = lam[min(q, int(np.sum(lam > c))) :] / c
+        return 0.5 * np.sum(ratio - 1 - np.log(ratio))
+
+    above = lam[q - 1] * np.geomspace(1, 100, 40)
+    assert np.all(np.diff([profile(c) for c in above]) > 0)
+    best = np.mean(lam[q:])
+    assert best <= lam[q - 1]
+    below = np.geomspace(lam[-1] / 10, lam[q - 1], 40)
+    assert min(profile(c) for c in [*below, *above]) >= profile(best) - 1e-12
 
 
 @pytest.mark.identity
@@ -319,6 +402,47 @@ def test_optimisation_from_eight_starts_keeps_what_the_closed_form_keeps(reverse
         *_, last = minimise(value_and_gradient, start, method="l-bfgs", max_iter=2000, tolerance=1e-7)
         assert_allclose(last.value, best, atol=1e-6)
         assert subspace_angle(last.x[:-1].reshape(8, 2), wanted) < 1e-3
+
+
+@pytest.mark.identity
+def test_searches_from_random_starts_end_at_the_minimum_and_from_saddles_they_stay():
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        N, q = int(rng.integers(6, 14)), int(rng.integers(1, 4))
+        S = covariance(rng, N, 0.8)
+        lam, _ = spectrum(S)
+
+        def value_and_gradient(x, S=S, N=N, q=q):
+            value, dX, dc = linear_divergence(S, x[:-1].reshape(N, q), np.exp(x[-1]))
+            return value, np.append(dX.ravel(), dc * np.exp(x[-1]))
+
+        def end(X, f=value_and_gradient):
+            *_, last = minimise(f, np.append(X.ravel(), 0.0), method="l-bfgs", max_iter=2000, tolerance=1e-7)
+            return last.value
+
+        least = minimal_divergence(lam, q)
+        for scale in (0.01, 1.0, 10.0):
+            assert end(scale * rng.standard_normal((N, q))) < least + 1e-5
+        assert_allclose(end(np.zeros((N, q))), minimal_divergence(lam, 0), atol=1e-6)  # the gradient in X is zero there
+        assert minimal_divergence(lam, 0) > least + 0.01
+
+
+@pytest.mark.identity
+def test_minor_components_find_the_plane_of_equally_noisy_laws_but_not_the_laws():
+    laws = np.array([[1, -1, -1, 0, 0, 0], [0, 0, 0, 1, -1, -1]]).T
+    middle = []
+    for second in (0.05, 0.10, 0.15):
+        off = []
+        for seed in range(20):
+            rng = np.random.default_rng(100 + seed)
+            b = rng.gamma(4.0, size=(4, 500))
+            flows = np.column_stack([b[0] + b[1], b[0], b[1], b[2] + b[3], b[2], b[3]])
+            flows += np.repeat([0.05, second], 3) * rng.standard_normal((500, 6))
+            axes = MinorComponents(2).fit(flows).components_.T
+            assert np.degrees(subspace_angle(axes, laws)) < 1.2
+            off.append(np.degrees(min(subspace_angle(axes[:, :1], law[:, None]) for law in laws.T)))
+        middle.append(np.median(off))
+    assert middle[0] > 10 and 3 > middle[1] > middle[2]
 
 
 @pytest.mark.identity
@@ -376,6 +500,12 @@ def test_the_limit_of_footnote_10():
 
 
 @pytest.mark.identity
+def test_an_eigenvalue_of_the_size_of_rounding_counts_as_zero_in_the_least_divergence():
+    for tiny, infinite in ((0.0, True), (3e-16, True), (1e-12, False)):
+        assert np.isinf(minimal_divergence(np.array([3.0, 1.0, 0.5, tiny]), 1)) == infinite
+
+
+@pytest.mark.identity
 def test_a_matrix_of_rank_q_has_no_minimum():
     A = np.random.default_rng(0).standard_normal((6, 2))
     X, c = minimiser(A @ A.T, 2)
@@ -397,6 +527,56 @@ def test_leading_eigenpairs_are_lapacks(problem):
     assert_allclose(smallest, expected[0], rtol=1e-6)
     assert_allclose(S @ U, U * lam, atol=1e-8 * expected[-1])
     assert_allclose(U.T @ U, np.eye(q), atol=1e-9)
+
+
+# --- the strain ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("noise", [False, True])
+@given(problem=problems())
+@quick
+def test_least_strain_is_the_formula_and_what_a_search_finds(problem, noise):
+    S, _, q = problem
+    S = S / np.trace(S) * len(S)
+    lam, N = spectrum(S)[0], len(S)
+    X, c = strain_minimiser(S, q, noise)
+    value = strain(S, linear(X, c))
+    assert_allclose(value, np.sum((lam[q:] - c) ** 2), atol=1e-10)  # (3.17), (3.18)
+
+    def value_and_gradient(x):
+        X, c = x[:-1].reshape(N, q), x[-1] if noise else 0.0
+        difference = linear(X, c) - S
+        slope = 2 * np.trace(difference) if noise else 0.0
+        return np.sum(difference**2), np.append((4 * difference @ X).ravel(), slope)
+
+    rng = np.random.default_rng(q)
+    starts = [np.append(rng.standard_normal(N * q), 0.5) for _ in range(2)]
+    found = [minimize(value_and_gradient, x, jac=True, method="L-BFGS-B", options=dict(maxiter=3000)) for x in starts]
+    assert min(f.fun for f in found) > value - 1e-9
+    assert_allclose(min(f.fun for f in found), value, atol=1e-3)
+
+
+@pytest.mark.identity
+@given(problems())
+@quick
+def test_with_noise_strain_and_divergence_have_one_solution_and_without_each_loses(problem):
+    S, _, q = problem
+    (X, c), (flat, none) = strain_minimiser(S, q, noise=True), strain_minimiser(S, q)
+    expected, noise = minimiser(S, q)
+    assert_allclose(c, noise, rtol=1e-9)
+    assert_allclose(X @ X.T, expected @ expected.T, atol=1e-8 * c)
+    assert none == 0.0 and strain(S, flat @ flat.T) < strain(S, X @ X.T)
+    best = gaussian_kl(S, linear(X, c))
+    for factor in np.geomspace(0.2, 5, 15):
+        assert gaussian_kl(S, linear(flat, factor * c)) > best
+
+
+@pytest.mark.identity
+def test_a_wide_rbf_is_linear_with_an_error_in_proportion_to_its_inverse_width():
+    Y = centre(np.random.default_rng(0).standard_normal((20, 3)))[0]
+    errors = [np.linalg.norm(double_centre(RBF(inverse_width=g)(Y)) / g - Y @ Y.T) for g in (1e-2, 1e-3, 1e-4)]
+    assert_allclose(np.log10(np.array(errors[:-1]) / errors[1:]), 1.0, atol=0.05)  # (3.27)
 
 
 # --- distances and similarities ------------------------------------------------------------------------------
@@ -439,6 +619,7 @@ def test_the_additive_constant_leaves_the_axes_alone_and_lengthens_them():
     clipped = ClassicalMDS(2, "distance", "nearest").fit(D)
     assert subspace_angle(model.embedding_, clipped.embedding_) < 1e-6
     assert_allclose(model.eigenvalues_ - clipped.eigenvalues_, constant / 2, rtol=1e-6)
+    assert_allclose(model.transform(mended), model.embedding_, atol=1e-8 * np.abs(model.embedding_).max())
 
 
 @pytest.mark.oracle
@@ -720,6 +901,10 @@ def test_bad_input_gets_a_clear_error(model, Y, says):
         (lambda: kl_gradient(np.eye(3), np.eye(4)), "same points"),
         (lambda: cross_entropy(np.eye(3), np.eye(4)), "same points"),
         (lambda: minimiser(np.eye(3), 3), "n_components=3 is out of range"),
+        (lambda: strain_minimiser(np.eye(3), 3), "n_components=3 is out of range"),
+        (lambda: strain_minimiser(np.eye(3), 1, noise=0.1), "noise must be"),
+        (lambda: strain(np.eye(3), np.eye(4)), "same points"),
+        (lambda: nearest_diagonal(np.diag([1.0, 0.0]), reverse=True), "S is singular"),
         (lambda: minimiser(np.diag([1.0, 1.0, 0.0]), 1, reverse=True), "S is singular"),
         (lambda: minimiser(np.diag([3.0, 2.0, 1.0]), 1, kept=[2]), "not feasible"),
         (lambda: minimiser(np.diag([3.0, 2.0, 1.0]), 1, kept=[7]), "kept"),
@@ -1102,36 +1287,6 @@ def test_the_answers_of_the_questions_are_true(explorer):
         "the two smallest, whatever the direction",
     ]
     assert "all alike" in explorer.scene.panel("embedding").y.label  # a latent dimension that says nothing
-
-
-# --- the exercises -------------------------------------------------------------------------------------------
-
-
-def mds(D, power=2, half=0.5):
-    lam, U = np.linalg.eigh(double_centre(-half * D**power))
-    return U[:, -2:] * np.sqrt(np.abs(lam[-2:]))
-
-
-test_common_mistakes_get_their_own_hint = common_mistakes(
-    [
-        ("unify.1", lambda m, S, n, K: gaussian_kl(S, K), "equal means"),
-        ("unify.1", lambda m, S, n, K: gaussian_kl(S, K) + (m - n) @ np.linalg.solve(K, m - n), "twice"),
-        ("unify.1", lambda m, S, n, K: gaussian_kl(S, K) + 0.5 * (m - n) @ np.linalg.solve(S, m - n), "surprised"),
-        ("unify.2", lambda D, q: mds(D, power=1), "SQUARED"),
-        ("unify.2", lambda D, q: mds(D, half=1.0), "1/2"),
-        ("unify.3", lambda lam, q: np.argsort(lam)[:q], "length"),
-        ("unify.3", lambda lam, q: [0, 1], "best feasible"),
-        ("unify.4", lambda d: (np.mean(d), 1.0), "arithmetic mean belongs"),
-        ("unify.4", lambda d: (1 / np.mean(1 / d), 1.0), "noise is right"),
-        ("unify.5", np.log(10), "Twice"),
-        ("unify.5", 5.5 * np.log(10), "Divide"),
-        ("unify.5", 0.1, "ten times smaller"),
-        ("unify.6", lambda Y, g, w, y: g @ Y / g.sum(), "Near points count more"),
-        ("unify.7", lambda Y, Ks: gp_log_likelihood(Y, Ks[0]), "first covariance"),
-        ("unify.8", lambda Y, K: output_scales(Y, K) ** 2, "squares"),
-        ("unify.8", lambda Y, K: 1 / output_scales(Y, K), "inverses"),
-    ]
-)
 
 
 # --- in a real page ------------------------------------------------------------------------------------------

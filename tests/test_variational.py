@@ -403,6 +403,21 @@ def test_the_gradient_of_the_variance_survives_a_large_variance(large):
 
 
 @pytest.mark.identity
+def test_a_step_far_too_long_still_has_a_kernel():
+    start = Parameters(np.zeros((3, 2)), np.ones((3, 2)), np.zeros((2, 2)), RBF(1.0, np.ones(2)), 0.1)
+    packing = Packing(start, 1e-8)
+    x = packing.pack(start)
+    for far in (
+        -1e4,
+        -160.0,
+        1e4,
+        1e300,
+    ):  # lengths down to 1e-70 have inverse widths of 1e140, beyond what kernels take
+        x[-4:] = far
+        assert np.all(np.isfinite(packing.unpack(x).kernel.parameters))
+
+
+@pytest.mark.identity
 def test_packing_goes_there_and_back():
     for points in (False, True):
         _, parameters = problem(12, points=points)

@@ -40,7 +40,7 @@ WORLD = {
 
 
 def great_circle_distances(latitude, longitude, radius=EARTH_RADIUS) -> np.ndarray:
-    r"""Shortest distances along a sphere between places given in degrees, (N, N); equation (3.26).
+    r"""Shortest distances along a sphere between places given in degrees, (N, N); equation (3.34).
 
     .. math:: d = 2 r \arcsin \tfrac{1}{2} \|p - p'\|, \qquad
               p = (\cos\phi \cos\theta,\ \cos\phi \sin\theta,\ \sin\phi)
@@ -61,7 +61,7 @@ def great_circle_distances(latitude, longitude, radius=EARTH_RADIUS) -> np.ndarr
     phi, theta = np.radians(latitude), np.radians(longitude)
     P = np.column_stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)])
     chord = np.linalg.norm(P[:, None] - P, axis=2)
-    return 2.0 * radius * np.arcsin(np.minimum(0.5 * chord, 1.0))  # (3.26)
+    return 2.0 * radius * np.arcsin(np.minimum(0.5 * chord, 1.0))  # (3.34)
 
 
 def city_distances(where="Europe") -> tuple[list[str], np.ndarray]:
@@ -69,7 +69,7 @@ def city_distances(where="Europe") -> tuple[list[str], np.ndarray]:
 
     Notes
     -----
-    Great-circle distances, from coordinates rounded to a tenth of a degree. Chapter 3, equation (3.26).
+    Great-circle distances, from coordinates rounded to a tenth of a degree. Chapter 3, equation (3.34).
 
     Examples
     --------

@@ -156,7 +156,10 @@ def _careful(function):
 
     def called(*arguments):
         with np.errstate():
-            return function(*copy.deepcopy(arguments))
+            value = function(*copy.deepcopy(arguments))
+        if value is None:
+            raise Unusable("Your function returns nothing. Does it end with `return` and the result?")
+        return value
 
     return called
 

@@ -70,6 +70,20 @@ def number(value, finite=True) -> float:
     return float(array.ravel()[0])
 
 
+def vector(value, length, what="") -> np.ndarray:
+    """The numbers of an answer in one row, however they lie, when there are as many as `length`.
+
+    Examples
+    --------
+    >>> vector([[1.0], [2.0]], 2)
+    array([1., 2.])
+    """
+    array = numbers(value)
+    if array.size != length:
+        raise Unusable(f"{what or 'A vector'} of {length} numbers is wanted; yours has the shape {array.shape}.")
+    return array.ravel()
+
+
 def whole_numbers(value) -> np.ndarray:
     """The whole numbers of an answer, such as indices, as an array of integers.
 

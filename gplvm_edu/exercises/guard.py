@@ -18,6 +18,7 @@ import random
 import sys
 import threading
 import time
+import tracemalloc
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -121,6 +122,81 @@ class Worker(threading.Thread):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(kind))
             self.ends_within(patience)
         return self.ends_within(0.0)
+
+
+def peak_memory(function, *arguments):
+    """What a function returns, and the most bytes that it held at one time.
+
+    So a checker sees that a D x D matrix is made while D is still harmless, on every machine alike.
+
+    Examples
+    --------
+    >>> _, peak = peak_memory(np.zeros, 100_000)
+    >>> 800_000 <= peak < 900_000
+    True
+    """
+    traced = tracemalloc.is_tracing()  # by the reader: then it goes on
+    if not traced:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        value = function(*arguments)
+        return value, tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not traced:
+            tracemalloc.stop()
+
+
+def lines_run(function, *arguments):
+    """What a function returns, and how many lines of Python ran for it: with a loop, more for more data.
+
+    Examples
+    --------
+    >>> few, many = (lines_run(lambda n: [k**2 for k in range(n)], n)[1] for n in (3, 30))
+    >>> many - few >= 27
+    True
+    """
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        count += event == "line"  # one for each turn of a loop, even of one that fits on a line
+        return trace
+
+    with _traced(trace):
+        return function(*arguments), count
+
+
+def shapes_given(names, function, *arguments):
+    """What a function returns, and the shapes of the arrays given to functions of these names in numpy and scipy.
+
+    Examples
+    --------
+    >>> _, shapes = shapes_given({"eigh"}, lambda n: np.linalg.eigh(np.eye(n)), 3)
+    >>> shapes
+    [(3, 3)]
+    """
+    shapes = []
+
+    def trace(frame, event, argument):
+        code, home = frame.f_code, frame.f_globals.get("__name__", "").split(".")[0]
+        if code.co_name in names and home in ("numpy", "scipy") and code.co_argcount:
+            shapes.append(getattr(frame.f_locals[code.co_varnames[0]], "shape", ()))
+
+    with _traced(trace):
+        return function(*arguments), shapes
+
+
+@contextmanager
+def _traced(trace):
+    """Follow the Python functions that are called in this thread, and no other, with a trace function."""
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def linear_directions(S, n_linear, noise_floor=0.0) -> tuple[np.ndarray, float]:
 
     Notes
     -----
-    Costs O(D^3). Chapter 10, equation (10.18), the same as chapter 1's (1.10) and (1.11); Bishop, Svensén and Williams
+    Costs O(D^3). Chapter 10, equation (10.18), the same as chapter 1's (1.13) and (1.14); Bishop, Svensén and Williams
     (1998), equations (23) and (24).
 
     Examples

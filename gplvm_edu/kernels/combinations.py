@@ -76,7 +76,7 @@ class Combination(Kernel):
 
 
 class Sum(Combination):
-    """k1 + k2 + ...: the covariance of a sum of independent functions, equation (2.12)."""
+    """k1 + k2 + ...: the covariance of a sum of independent functions, equation (2.27)."""
 
     def _join(self, show):
         return " + ".join(map(show, self.parts))
@@ -91,23 +91,23 @@ class Sum(Combination):
         return K
 
     def _diag(self, X, noise):
-        return sum(part._diag(X, noise) for part in self.parts)  # (2.12)
+        return sum(part._diag(X, noise) for part in self.parts)  # (2.27)
 
     def _gradients(self, G, X, Z):
         return _collect(part._gradients(G, X, Z) for part in self.parts)
 
     def _input_derivatives(self, X, Z):
-        return sum(part._input_derivatives(X, Z) for part in self.parts)  # (2.12)
+        return sum(part._input_derivatives(X, Z) for part in self.parts)  # (2.27)
 
     def _diag_gradients(self, g, X, noise):
         return _collect(part._diag_gradients(g, X, noise) for part in self.parts)
 
     def _mixed_derivative(self, X):
-        return sum(part._mixed_derivative(X) for part in self.parts)  # (2.12)
+        return sum(part._mixed_derivative(X) for part in self.parts)  # (2.27)
 
 
 class Product(Combination):
-    """k1 * k2 * ...: the covariance of a product of independent functions, equation (2.13).
+    """k1 * k2 * ...: the covariance of a product of independent functions, equation (2.28).
 
     The sizes of the factors multiply: what becomes larger than the floating-point numbers is refused with a
     NotFiniteError, what becomes smaller is 0.
@@ -121,7 +121,7 @@ class Product(Combination):
 
     def _matrix(self, X, Z):
         with quiet():
-            return finite(ENTRIES, reduce(np.multiply, [part._matrix(X, Z) for part in self.parts]))  # (2.13)
+            return finite(ENTRIES, reduce(np.multiply, [part._matrix(X, Z) for part in self.parts]))  # (2.28)
 
     def _diag(self, X, noise):
         with quiet():
@@ -130,7 +130,7 @@ class Product(Combination):
     def _gradients(self, G, X, Z):
         Ks = [part._matrix(X, Z) for part in self.parts]
         return _collect(
-            part._gradients(reduce(np.multiply, [G, *Ks[:i], *Ks[i + 1 :]]), X, Z)  # (2.22)
+            part._gradients(reduce(np.multiply, [G, *Ks[:i], *Ks[i + 1 :]]), X, Z)  # (2.39)
             for i, part in enumerate(self.parts)
         )
 
@@ -138,7 +138,7 @@ class Product(Combination):
         with quiet():
             Ks = [part._matrix(X, Z)[:, :, None] for part in self.parts]
             slopes = sum(
-                reduce(np.multiply, [part._input_derivatives(X, Z), *Ks[:i], *Ks[i + 1 :]])  # (2.22)
+                reduce(np.multiply, [part._input_derivatives(X, Z), *Ks[:i], *Ks[i + 1 :]])  # (2.39)
                 for i, part in enumerate(self.parts)
             )
             return finite(SLOPES, slopes)
@@ -172,7 +172,7 @@ def _product_rule(one, other):
     """k (N,), dk/dx (N, q) and d2k/dx dz' (N, q, q), all at z = x, of a product from those of two factors."""
     (k, slope, mixed), (k_, slope_, mixed_) = one, other
     cross = slope[:, :, None] * slope_[:, None, :]
-    mixed = k_[:, None, None] * mixed + k[:, None, None] * mixed_ + cross + cross.transpose(0, 2, 1)  # (2.33)
+    mixed = k_[:, None, None] * mixed + k[:, None, None] * mixed_ + cross + cross.transpose(0, 2, 1)  # (2.43)
     return k * k_, k_[:, None] * slope + k[:, None] * slope_, mixed
 
 

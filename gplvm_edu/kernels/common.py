@@ -139,7 +139,7 @@ def in_units(kernel, unit) -> Kernel:
 
 
 def split_white(kernel) -> tuple[Kernel | None, float]:
-    """The covariance of a function and the variance of its noise, which a sum holds together, equation (2.12).
+    """The covariance of a function and the variance of its noise, which a sum holds together, equation (2.27).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def split_white(kernel) -> tuple[Kernel | None, float]:
     """
     parts = kernel.parts if isinstance(kernel, Sum) else [kernel]
     smooth = [part for part in parts if not isinstance(part, White)]
-    noise = sum(part.variance for part in parts if isinstance(part, White))  # (2.12)
+    noise = sum(part.variance for part in parts if isinstance(part, White))  # (2.27)
     if len(smooth) < 2:
         return (smooth[0].copy() if smooth else None), float(noise)
     return Sum(*smooth), float(noise)

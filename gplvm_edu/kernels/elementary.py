@@ -40,10 +40,10 @@ class Linear(Kernel):
     def _gradients(self, G, X, Z):
         GZ = G @ (X if Z is None else Z)
         in_theta = per_dimension(np.sum(X * GZ, axis=0), self.variance)
-        return self.variance * GZ, self.variance * (G.T @ X), in_theta  # (2.16)
+        return self.variance * GZ, self.variance * (G.T @ X), in_theta  # (2.33)
 
     def _input_derivatives(self, X, Z):
-        return np.broadcast_to(self.variance * Z, (len(X), *Z.shape))  # (2.16)
+        return np.broadcast_to(self.variance * Z, (len(X), *Z.shape))  # (2.33)
 
     def _diag(self, X, noise):
         return X**2 @ np.broadcast_to(self.variance, X.shape[1])
@@ -72,7 +72,7 @@ class Flat(Kernel):
 
 
 class Bias(Flat):
-    r"""An unknown constant, k(x, z) = theta, equation (2.10).
+    r"""An unknown constant, k(x, z) = theta, equation (2.25).
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Bias(Flat):
     """
 
     def _matrix(self, X, Z):
-        return np.full((len(X), len(X if Z is None else Z)), self.variance)  # (2.10)
+        return np.full((len(X), len(X if Z is None else Z)), self.variance)  # (2.25)
 
     def _add_to(self, K, X, Z):
         K += self.variance
@@ -98,7 +98,7 @@ class Bias(Flat):
 
 
 class White(Flat):
-    r"""Independent noise, theta for a point with itself and 0 otherwise, equation (2.11).
+    r"""Independent noise, theta for a point with itself and 0 otherwise, equation (2.26).
 
     "With itself" means the same index, not the same place: k(X) has theta on its diagonal, a covariance k(X, Z)
     between two sets has no noise in it, even where a row of Z repeats a row of X.
@@ -115,7 +115,7 @@ class White(Flat):
     """
 
     def _matrix(self, X, Z):
-        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))  # (2.11)
+        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))  # (2.26)
 
     def _add_to(self, K, X, Z):
         if Z is None:

@@ -1,4 +1,6 @@
-"""Gaussian processes: samples of the prior, posterior given data, marginal likelihood (chapter 2)."""
+"""Gaussian processes: the posterior given data, the marginal likelihood and its terms (chapter 2)."""
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -6,35 +8,6 @@ from scipy import linalg
 from .. import checks
 from ..linalg import cholesky_with_jitter, inverse_from_cholesky, log_determinant, solve_cholesky
 from .kernel import finite, quiet
-
-
-def gp_prior_samples(kernel, X, n_samples=1, random_state=None) -> np.ndarray:
-    r"""Draw functions from a Gaussian process, at the points X: (N, n_samples), one function in each column.
-
-    .. math:: f = L \varepsilon, \qquad L L^\top = K, \qquad \varepsilon \sim N(0, I)
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray (N, q)
-    n_samples : int
-        From 1.
-    random_state : None, int, RandomState or Generator
-
-    Notes
-    -----
-    Costs O(N^3). A matrix that is singular to rounding gets the jitter of `cholesky_with_jitter`, 1e-10 of the
-    mean variance or more. Chapter 2, equation (2.4).
-
-    Examples
-    --------
-    >>> from gplvm_edu.kernels import Linear
-    >>> f = gp_prior_samples(Linear(), np.array([[1.0], [2.0], [3.0]]), 1, random_state=0)
-    >>> bool(np.allclose(f[1], 2 * f[0], atol=1e-3))       # a line through the origin
-    True
-    """
-    L, _ = cholesky_with_jitter(kernel(X))  # (2.4)
-    return L @ _standard_normal(len(L), n_samples, random_state)
 
 
 def gp_posterior(
@@ -67,7 +40,7 @@ def gp_posterior(
 
     Notes
     -----
-    Costs O(N^3 + N^2 M). Chapter 2, equations (2.25) and (2.26); Lawrence (2005), equations (20) and (21).
+    Costs O(N^3 + N^2 M). Chapter 2, equations (2.7) and (2.8); Lawrence (2005), equations (20) and (21).
     `maps.KernelMap.predict` computes the same from a fitted map; a test checks that both agree.
 
     Examples
@@ -79,17 +52,51 @@ def gp_posterior(
     """
     full_covariance = checks.flag("full_covariance", full_covariance)
     include_noise = checks.flag("include_noise", include_noise)
-    L, Y = _factor(kernel, X, Y, noise_variance)
+    L, Y = factorised(kernel, X, Y, noise_variance)
     K_sX = kernel(X_new, X)
     with quiet():
-        mean = finite("Means of the posterior", K_sX @ solve_cholesky(L, Y))  # (2.25)
+        mean = finite("Means of the posterior", K_sX @ solve_cholesky(L, Y))  # (2.7)
     V = linalg.solve_triangular(L, K_sX.T, lower=True)  # (N, M)
     extra = include_noise * noise_variance
     if not full_covariance:
         prior = kernel.diag(X_new, noise=include_noise)
-        return mean, np.maximum(prior - np.sum(V**2, axis=0), 0.0) + extra  # (2.26)
+        return mean, np.maximum(prior - np.sum(V**2, axis=0), 0.0) + extra  # (2.8)
     prior = kernel(X_new) if include_noise else kernel(X_new, X_new)
-    return mean, prior - V.T @ V + extra * np.eye(len(prior))  # (2.26)
+    return mean, prior - V.T @ V + extra * np.eye(len(prior))  # (2.8)
+
+
+def gp_leave_one_out(kernel, X, Y, noise_variance=0.0) -> tuple[np.ndarray, np.ndarray]:
+    r"""Each datum predicted from all the others: means and variances of the measurement, from one inverse.
+
+    .. math:: \bar y_{-n} = y_n - \frac{[K^{-1} y]_n}{[K^{-1}]_{nn}}, \qquad
+              \varsigma_{-n} = \frac{1}{[K^{-1}]_{nn}}
+
+    Parameters
+    ----------
+    kernel, X, noise_variance
+        As in `gp_posterior`.
+    Y : ndarray (N,) or (N, D)
+
+    Returns
+    -------
+    mean : ndarray, the shape of Y
+    variance : ndarray (N,)
+        With the noise of the measurement.
+
+    Notes
+    -----
+    Costs O(N^3), as one fit; N fits would cost O(N^4). Chapter 2, equation (2.13).
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import White
+    >>> mean, variance = gp_leave_one_out(White(2.0), np.zeros((3, 1)), np.array([1.0, 2.0, 3.0]))
+    >>> mean.round(9) + 0, variance.round(9)                         # noise says nothing about other noise
+    (array([0., 0., 0.]), array([2., 2., 2.]))
+    """
+    L, Y = factorised(kernel, X, Y, noise_variance)
+    variance = 1.0 / np.diag(inverse_from_cholesky(L))  # (2.13)  (N,)
+    return Y - (variance * solve_cholesky(L, Y).T).T, variance  # (2.13)
 
 
 def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
@@ -107,7 +114,7 @@ def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
 
     Notes
     -----
-    Costs O(N^3 / 3 + N^2 D). Chapter 2, equation (2.27); Lawrence (2005), equation (6).
+    Costs O(N^3 / 3 + N^2 D). Chapter 2, equation (2.10); Lawrence (2005), equation (6).
 
     Examples
     --------
@@ -115,10 +122,69 @@ def gp_log_marginal_likelihood(kernel, X, Y, noise_variance=0.0) -> float:
     >>> round(gp_log_marginal_likelihood(White(), np.zeros((1, 1)), np.zeros(1)), 4)      # one standard normal
     -0.9189
     """
-    L, Y = _factor(kernel, X, Y, noise_variance)
+    L, Y = factorised(kernel, X, Y, noise_variance)
     with quiet():
         value = gaussian_log_density(L, np.reshape(Y, (len(L), -1)))
     return float(finite("Log densities of the data", np.array(value)))
+
+
+class EvidenceTerms(NamedTuple):
+    """The log marginal likelihood term by term, each a float; `total` is their sum."""
+
+    fit: float
+    volume: float
+    constant: float
+
+    @property
+    def total(self) -> float:
+        """ln p(Y | X)."""
+        return self.fit + self.volume + self.constant
+
+
+def evidence_terms(kernel, X, Y, noise_variance=0.0) -> EvidenceTerms:
+    r"""The log marginal likelihood as a sum of three: how well the data fit, how much room they were given, a constant.
+
+    .. math:: \text{fit} = -\tfrac12 \mathrm{tr}(K^{-1} Y Y^\top), \qquad
+              \text{volume} = -\tfrac D2 \ln |K|, \qquad \text{constant} = -\tfrac{ND}{2} \ln 2\pi
+
+    The fit is never positive. The volume punishes a covariance that spreads its density over many different data sets.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray (N, q)
+    Y : ndarray (N,) or (N, D)
+    noise_variance : float
+        In addition to a `White` part of the kernel.
+
+    Returns
+    -------
+    EvidenceTerms
+        With fields fit, volume and constant, and their sum as `total`.
+
+    Notes
+    -----
+    Costs O(N^3 / 3 + N^2 D). Chapter 2, equation (2.10). `gp_log_marginal_likelihood` is the total; a test checks that
+    both agree.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF
+    >>> X, y = np.array([[0.0], [0.5]]), np.array([1.0, -1.0])
+    >>> for inverse_width in (0.1, 10.0):           # the two values differ: a wide function does not fit them
+    ...     terms = evidence_terms(RBF(1.0, inverse_width), X, y, noise_variance=0.01)
+    ...     print([round(value, 2) for value in (*terms, terms.total)])
+    [-44.6, 1.55, -1.84, -44.88]
+    [-1.38, 0.03, -1.84, -3.19]
+    """
+    L, Y = factorised(kernel, X, Y, noise_variance)
+    Y = np.reshape(Y, (len(L), -1))
+    N, D = Y.shape
+    with quiet():
+        fit = -0.5 * np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)  # (2.10)  -tr(K^-1 YY') / 2
+        volume = -0.5 * D * log_determinant(L)  # (2.10)  -D ln|K| / 2
+    constant = -0.5 * N * D * np.log(2 * np.pi)  # (2.10)
+    return EvidenceTerms(*finite("Terms of the evidence", np.array([fit, volume, constant])).tolist())
 
 
 def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, np.ndarray]:
@@ -134,7 +200,7 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, n
 
     Notes
     -----
-    Costs O(N^3): one Cholesky and its inverse through LAPACK's potri. Chapter 2, equations (2.27) and (2.28);
+    Costs O(N^3): one Cholesky and its inverse through LAPACK's potri. Chapter 2, equations (2.10) and (2.31);
     Lawrence (2005), equation (10), whose printed form lacks the factor 1/2.
 
     Examples
@@ -145,16 +211,16 @@ def gp_gradients(kernel, X, Y, noise_variance=0.0) -> tuple[float, np.ndarray, n
     >>> dL_dX.round(3).ravel(), bool(np.isclose(value, gp_log_marginal_likelihood(RBF() + White(), X, y)))
     (array([-0.211,  0.211]), True)
     """
-    L, Y = _factor(kernel, X, Y, noise_variance)
+    L, Y = factorised(kernel, X, Y, noise_variance)
     Y = np.reshape(Y, (len(L), -1))  # (N, D)
     with quiet():
         A = solve_cholesky(L, Y)  # K^-1 Y  (N, D)
-        G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.28)
+        G = 0.5 * (A @ A.T - Y.shape[1] * inverse_from_cholesky(L))  # (2.31)
         return gaussian_log_density(L, Y), *kernel.gradients(G, X)
 
 
 def gaussian_log_density(L, Y) -> float:
-    """ln N(Y | 0, K), summed over the D columns of Y (N, D), from the Cholesky factor of K; equation (2.27).
+    """ln N(Y | 0, K), summed over the D columns of Y (N, D), from the Cholesky factor of K; equation (2.10).
 
     Notes
     -----
@@ -167,18 +233,12 @@ def gaussian_log_density(L, Y) -> float:
     """
     N, D = Y.shape
     misfit = np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)  # tr(K^-1 YY')
-    return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))  # (2.27)
+    return float(-0.5 * (N * D * np.log(2 * np.pi) + D * log_determinant(L) + misfit))  # (2.10)
 
 
-def _standard_normal(N, n_samples, random_state):
-    """Random numbers (N, n_samples), if there is room for them."""
-    checks.room(f"n_samples={n_samples} functions", N, checks.whole_number("n_samples", n_samples))
-    return checks.generator(random_state).standard_normal((N, n_samples))
-
-
-def _factor(kernel, X, Y, noise_variance):
+def factorised(kernel, X, Y, noise_variance):
     """Cholesky factor of k(X) + noise, and Y as floats, after a check of both."""
-    K, Y = _given(kernel)(X), checks.floats("Y", Y)
+    K, Y = given(kernel)(X), checks.floats("Y", Y)
     if Y.ndim not in (1, 2) or len(Y) != len(K) or Y.size == 0:
         raise ValueError(
             f"Y has shape {Y.shape} and X has {len(K)} rows: Y needs one row (or one number) for each row of X."
@@ -192,7 +252,7 @@ def _factor(kernel, X, Y, noise_variance):
     return cholesky_with_jitter(K)[0], Y
 
 
-def _given(kernel):
+def given(kernel):
     """The kernel, which here can't be left open."""
     if checks.kernel("kernel", kernel) is None:
         raise ValueError("kernel must be a kernel of gplvm_edu.kernels, such as RBF() + White(0.1), got None.")

@@ -38,7 +38,7 @@ class Kernel(Parameterised):
     ``k1 + k2``, ``k1 * k2``        sum and product, of copies; ``2.0 * k`` scales the variance
     ==============================  ==========================================================================
 
-    Chapter 2, equations (2.3), (2.12) to (2.15).
+    Chapter 2, equations (2.3), (2.27), (2.28), (2.30) and (2.32).
     """
 
     # --- evaluation and derivatives --------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Kernel(Parameterised):
 
         Notes
         -----
-        Costs O(N M q): matrix products only, no array of N x M x q. Chapter 2, equations (2.14) and (2.15).
+        Costs O(N M q): matrix products only, no array of N x M x q. Chapter 2, equations (2.30) and (2.32).
 
         Examples
         --------
@@ -87,8 +87,8 @@ class Kernel(Parameterised):
                [-1.2131]])
         """
         dX, dZ, dp = self.parameter_gradients(dL_dK, X, Z)
-        dX = dX + dZ if Z is None else dX  # (2.15)
-        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.24)
+        dX = dX + dZ if Z is None else dX  # (2.32)
+        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.41)
 
     def input_derivatives(self, X, Z) -> np.ndarray:
         r"""The derivative of every entry of k(X, Z) in its first argument, (N, M, q).
@@ -113,13 +113,13 @@ class Kernel(Parameterised):
     def diag_gradients(self, dL_ddiag, X, noise=True) -> tuple[np.ndarray, np.ndarray]:
         """From the gradient in the diagonal (N,) to (dL/dX, dL/dtheta); `noise` as in `diag`."""
         dX, dp = self.diag_parameter_gradients(dL_ddiag, X, noise)
-        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.24)
+        return dX, self._moved(dp * softplus_slope(self.parameters))  # (2.41)
 
     def parameter_gradients(self, dL_dK, X, Z=None) -> tuple[np.ndarray, ...]:
-        """As `gradients`, but in both arguments and in the parameters themselves, equation (2.14).
+        """As `gradients`, but in both arguments and in the parameters themselves, equation (2.30).
 
         (dL/dX, dL/dZ, dL/dparameters), for models with an unconstrained vector of their own (chapter 12), which apply
-        (2.24) or another slope later. Without Z both arguments are X: the gradient in X is the sum of the two, (2.15).
+        (2.41) or another slope later. Without Z both arguments are X: the gradient in X is the sum of the two, (2.32).
 
         Examples
         --------
@@ -146,7 +146,7 @@ class Kernel(Parameterised):
         return self._diag_gradients(_gradient(dL_ddiag, (len(X),)), X, noise)
 
     def mixed_derivative(self, X) -> np.ndarray:
-        r"""The covariance of the partial derivatives of a function at each point, equation (2.32).
+        r"""The covariance of the partial derivatives of a function at each point, equation (2.42).
 
         .. math:: \Big[ \frac{\partial^2 k(x, z)}{\partial x\, \partial z^\top} \Big]_{z = x}
                   = \mathrm{cov}\Big[ \frac{\partial f}{\partial x} \Big]
@@ -226,7 +226,7 @@ class Kernel(Parameterised):
 
 
 def on_diagonals(values, X) -> np.ndarray:
-    """For each row of X a diagonal matrix with the value, or the q values, given; (N, q, q). For equation (2.32).
+    """For each row of X a diagonal matrix with the value, or the q values, given; (N, q, q). For equation (2.42).
 
     Examples
     --------

@@ -14,7 +14,7 @@ SMALLEST, LARGEST = 1.0 / checks.EXTREME, checks.EXTREME  # of a parameter: its 
 
 
 def softplus(t):
-    r"""From an unconstrained number to one above zero, equation (2.23).
+    r"""From an unconstrained number to one above zero, equation (2.40).
 
     .. math:: \theta = \ln(1 + e^t)
 
@@ -23,11 +23,11 @@ def softplus(t):
     >>> softplus(np.array([-1.0, 0.0, 80.0])).round(4)
     array([ 0.3133,  0.6931, 80.    ])
     """
-    return np.logaddexp(0.0, t)  # (2.23)
+    return np.logaddexp(0.0, t)  # (2.40)
 
 
 def softplus_inverse(theta):
-    r"""From a number above zero to an unconstrained one, equation (2.23) solved for t.
+    r"""From a number above zero to an unconstrained one, equation (2.40) solved for t.
 
     .. math:: t = \theta + \ln(1 - e^{-\theta})
 
@@ -36,18 +36,18 @@ def softplus_inverse(theta):
     >>> softplus_inverse(softplus(np.array([-30.0, 0.0, 800.0]))).round(4)
     array([-30.,   0., 800.])
     """
-    return theta + np.log(-np.expm1(-theta))  # (2.23)
+    return theta + np.log(-np.expm1(-theta))  # (2.40)
 
 
 def softplus_slope(theta):
-    r"""d theta / d t, written with theta itself: 1 - exp(-theta), equation (2.24).
+    r"""d theta / d t, written with theta itself: 1 - exp(-theta), equation (2.41).
 
     Examples
     --------
     >>> float(softplus_slope(softplus(0.0)).round(4))
     0.5
     """
-    return -np.expm1(-theta)  # (2.24)
+    return -np.expm1(-theta)  # (2.41)
 
 
 class Positive:
@@ -104,7 +104,7 @@ def _numbers(value):
 
 
 def per_dimension(gradients, parameter) -> np.ndarray:
-    """One gradient for each latent dimension, or their sum if one parameter is shared by all, equation (2.18).
+    """One gradient for each latent dimension, or their sum if one parameter is shared by all, equation (2.35).
 
     Examples
     --------
@@ -115,7 +115,7 @@ def per_dimension(gradients, parameter) -> np.ndarray:
 
 
 def unknown_parameter(owner, name, names) -> str:
-    """The sentence for a parameter that no kernel of this kind has; other words for a width are converted, (2.6).
+    """The sentence for a parameter that no kernel of this kind has; other words for a width are converted, (2.5).
 
     Examples
     --------
@@ -290,7 +290,7 @@ class Parameterised:
 
     @property
     def theta(self) -> np.ndarray:
-        """All parameters but the fixed ones as one unconstrained vector, equation (2.23): what an optimiser moves.
+        """All parameters but the fixed ones as one unconstrained vector, equation (2.40): what an optimiser moves.
 
         An optimiser may go anywhere: what it sets is brought into the range of a parameter, 1e-120 to 1e120.
         """

@@ -86,18 +86,18 @@ class Stationary(Kernel):
         theta, gamma = self.variance, self.inverse_width
         s = self._distances(X, Z)
         h = self._shape(s)
-        d_theta = np.vdot(G, h)  # (2.18)
+        d_theta = np.vdot(G, h)  # (2.35)
         Q = self._slope(s, h)
-        Q *= G  # (2.17)  (N, M)
+        Q *= G  # (2.34)  (N, M)
         dX, dZ, spread = through_distances(Q, X, X if Z is None else Z)
-        d_gamma = theta * per_dimension(spread, gamma)  # (2.18)
+        d_gamma = theta * per_dimension(spread, gamma)  # (2.35)
         scale = theta * gamma
         return scale * dX, scale * dZ, np.concatenate([[d_theta], d_gamma])
 
     def _input_derivatives(self, X, Z):
         s = self._distances(X, Z)
         slope = self._slope(s, self._shape(s))  # (N, M)
-        return slope[:, :, None] * (2.0 * self.variance * self.inverse_width * (X[:, None] - Z))  # (2.17)
+        return slope[:, :, None] * (2.0 * self.variance * self.inverse_width * (X[:, None] - Z))  # (2.34)
 
     def _diag(self, X, noise):
         return np.full(len(X), self.variance)
@@ -107,7 +107,7 @@ class Stationary(Kernel):
 
     def _mixed_derivative(self, X):
         slope = self._slope(np.zeros(1), np.ones(1))[0]  # dh/ds at s = 0, where h is 1
-        return on_diagonals(-2.0 * slope * self.variance * self.inverse_width, X)  # (2.32)
+        return on_diagonals(-2.0 * slope * self.variance * self.inverse_width, X)  # (2.42)
 
 
 def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:
@@ -116,7 +116,7 @@ def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:
     Notes
     -----
     Costs O(N M q). The differences are multiplied out, so that all sums are matrix products: 6 times faster at N = 100
-    and 15 times at N = 1000 than sums over the N x M x q array of differences. Chapter 2, equations (2.17) and (2.18).
+    and 15 times at N = 1000 than sums over the N x M x q array of differences. Chapter 2, equations (2.34) and (2.35).
 
     Examples
     --------
@@ -126,14 +126,14 @@ def through_distances(Q, X, Z) -> tuple[np.ndarray, ...]:
     """
     X, Z = X - X.mean(axis=0), Z - X.mean(axis=0)  # differences do not change, and less is lost by cancellation
     rows, columns, QZ, QX = Q.sum(axis=1), Q.sum(axis=0), Q @ Z, Q.T @ X
-    dX = 2.0 * (rows[:, None] * X - QZ)  # (2.17)  (N, q)
+    dX = 2.0 * (rows[:, None] * X - QZ)  # (2.34)  (N, q)
     dZ = 2.0 * (columns[:, None] * Z - QX)
-    spread = rows @ X**2 + columns @ Z**2 - 2.0 * np.sum(X * QZ, axis=0)  # (2.18)  (q,)
+    spread = rows @ X**2 + columns @ Z**2 - 2.0 * np.sum(X * QZ, axis=0)  # (2.35)  (q,)
     return dX, dZ, spread
 
 
 class RBF(Stationary):
-    r"""The squared-exponential kernel, for smooth functions, equation (2.6). Parameters as in `Stationary`.
+    r"""The squared-exponential kernel, for smooth functions, equation (2.5). Parameters as in `Stationary`.
 
     .. math:: k(x, z) = \theta\, e^{-\frac12 \sum_q \gamma_q (x_q - z_q)^2}
 
@@ -149,14 +149,14 @@ class RBF(Stationary):
 
     def _shape(self, s):
         h = -0.5 * s
-        return np.exp(h, out=h)  # (2.6)
+        return np.exp(h, out=h)  # (2.5)
 
     def _slope(self, s, h):
-        return np.multiply(h, -0.5, out=h)  # (2.17)  in place: h is not used again
+        return np.multiply(h, -0.5, out=h)  # (2.34)  in place: h is not used again
 
 
 class Matern32(Stationary):
-    r"""Rougher functions, differentiable once, equation (2.30). Parameters as in `Stationary`.
+    r"""Rougher functions, differentiable once, equation (2.16). Parameters as in `Stationary`.
 
     .. math:: k(x, z) = \theta\,(1 + \sqrt{3 s})\, e^{-\sqrt{3 s}}, \qquad s = \sum_q \gamma_q (x_q - z_q)^2
 
@@ -169,14 +169,14 @@ class Matern32(Stationary):
 
     def _shape(self, s):
         root = np.sqrt(3.0 * s)
-        return (1.0 + root) * np.exp(-root)  # (2.30)
+        return (1.0 + root) * np.exp(-root)  # (2.16)
 
     def _slope(self, s, h):
-        return -1.5 * np.exp(-np.sqrt(3.0 * s))  # (2.30)
+        return -1.5 * np.exp(-np.sqrt(3.0 * s))  # (2.16)
 
 
 class Periodic(Kernel):
-    r"""Functions with a period in every latent dimension: an RBF kernel of points on circles, equation (2.31).
+    r"""Functions with a period in every latent dimension: an RBF kernel of points on circles, equation (2.17).
 
     .. math:: k(x, z) = \theta\, e^{-2\gamma \sum_q \sin^2(\pi (x_q - z_q) / p)}
                       = \theta\, e^{-\frac\gamma2 \|u(x) - u(z)\|^2},
@@ -209,18 +209,18 @@ class Periodic(Kernel):
 
     def _on_circles(self, X):
         """u(x) and du / d(omega x), both (N, 2q)."""
-        c, s = np.cos(2 * np.pi / self.period * X), np.sin(2 * np.pi / self.period * X)  # (2.31)
+        c, s = np.cos(2 * np.pi / self.period * X), np.sin(2 * np.pi / self.period * X)  # (2.17)
         return np.hstack([c, s]), np.hstack([-s, c])
 
     def _matrix(self, X, Z):
         s = squared_distances(self._on_circles(X)[0], None if Z is None else self._on_circles(Z)[0])
-        return self.variance * np.exp(-0.5 * self.inverse_width * s)  # (2.31)
+        return self.variance * np.exp(-0.5 * self.inverse_width * s)  # (2.17)
 
     def _gradients(self, G, X, Z):
         omega, q = 2 * np.pi / self.period, X.shape[1]
         Z = X if Z is None else Z
         (U, slope_U), (V, slope_V) = self._on_circles(X), self._on_circles(Z)
-        Q = G * self._matrix(X, Z)  # (2.17)
+        Q = G * self._matrix(X, Z)  # (2.34)
         dU, dV, spread = through_distances(Q, U, V)
         dU, dV = -0.5 * self.inverse_width * dU * slope_U, -0.5 * self.inverse_width * dV * slope_V
         in_X, in_Z = dU[:, :q] + dU[:, q:], dV[:, :q] + dV[:, q:]  # dL / d(omega x)
@@ -231,7 +231,7 @@ class Periodic(Kernel):
     def _input_derivatives(self, X, Z):
         omega, K = 2 * np.pi / self.period, self._matrix(X, Z)
         with quiet():
-            slopes = -self.inverse_width * omega * K[:, :, None] * np.sin(omega * (X[:, None] - Z))  # (2.31)
+            slopes = -self.inverse_width * omega * K[:, :, None] * np.sin(omega * (X[:, None] - Z))  # (2.17)
         return finite("Derivatives of Periodic", slopes)
 
     def _diag(self, X, noise):

@@ -25,7 +25,7 @@ def sample_ppca(weights, noise_variance, n_samples, random_state=None) -> tuple[
 
     Notes
     -----
-    Costs O(N D q). Chapter 1, equations (1.1) and (1.2).
+    Costs O(N D q). Chapter 1, equations (1.3) and (1.4).
 
     Examples
     --------
@@ -36,9 +36,9 @@ def sample_ppca(weights, noise_variance, n_samples, random_state=None) -> tuple[
     W, N = weights, n_samples
     D, q = W.shape
     rng = checks.generator(random_state)
-    X = rng.standard_normal((N, q))  # (1.1)  (N, q)
+    X = rng.standard_normal((N, q))  # (1.3)  (N, q)
     noise = np.sqrt(noise_variance) * rng.standard_normal((N, D))
-    return X @ W.T + noise, X  # (1.2)  (N, D)
+    return X @ W.T + noise, X  # (1.4)  (N, D)
 
 
 def log_likelihood(Y, weights, noise_variance) -> float:
@@ -59,7 +59,7 @@ def log_likelihood(Y, weights, noise_variance) -> float:
     Notes
     -----
     Costs O(N D q): only the q x q matrix M is factorised, the D x D matrix C is never formed.
-    Chapter 1, equations (1.4) to (1.7); Lawrence (2005), equations (3), (6) and (24).
+    Chapter 1, equations (1.6) to (1.9); Lawrence (2005), equations (3), (6) and (24).
 
     Examples
     --------
@@ -69,12 +69,12 @@ def log_likelihood(Y, weights, noise_variance) -> float:
     W, s2 = weights, noise_variance
     N, D = Y.shape
     q = W.shape[1]
-    M = W.T @ W + s2 * np.eye(q)  # (1.5)  (q, q)
+    M = W.T @ W + s2 * np.eye(q)  # (1.7)  (q, q)
     L = linalg.cholesky(M, lower=True)
-    ln_det_C = (D - q) * np.log(s2) + log_determinant(L)  # (1.6)
-    A = linalg.solve_triangular(L, W.T @ Y.T, lower=True)  # (q, N)
-    trace = (np.sum(Y**2) - np.sum(A**2)) / s2  # (1.7)  tr(C^-1 Y'Y)
-    return float(-0.5 * (N * D * np.log(2 * np.pi) + N * ln_det_C + trace))  # (1.4)
+    ln_det_C = (D - q) * np.log(s2) + log_determinant(L)  # (1.8)
+    L_inv_WY = linalg.solve_triangular(L, W.T @ Y.T, lower=True)  # (q, N)
+    trace = (np.sum(Y**2) - np.sum(L_inv_WY**2)) / s2  # (1.9)  tr(C^-1 Y'Y)
+    return float(-0.5 * (N * D * np.log(2 * np.pi) + N * ln_det_C + trace))  # (1.6)
 
 
 def latent_posterior(Y, weights, noise_variance) -> tuple[np.ndarray, np.ndarray]:
@@ -83,11 +83,11 @@ def latent_posterior(Y, weights, noise_variance) -> tuple[np.ndarray, np.ndarray
     .. math:: p(x_n \mid y_n) = N(x_n \mid M^{-1} W^\top y_n,\ \sigma^2 M^{-1}),
               \qquad M = W^\top W + \sigma^2 I
 
-    Called with ``(Y.T, X, noise_variance)`` it is the dual's posterior over the rows of W, equation (1.18).
+    Called with ``(Y.T, X, noise_variance)`` it is the dual's posterior over the rows of W, equation (1.24).
 
     Notes
     -----
-    Costs O(N D q). Chapter 1, equation (1.8).
+    Costs O(N D q). Chapter 1, equation (1.10).
 
     Examples
     --------
@@ -96,10 +96,10 @@ def latent_posterior(Y, weights, noise_variance) -> tuple[np.ndarray, np.ndarray
     (array([[1.]]), array([[0.5]]))
     """
     W, s2 = weights, noise_variance
-    M = W.T @ W + s2 * np.eye(W.shape[1])  # (1.5)
+    M = W.T @ W + s2 * np.eye(W.shape[1])  # (1.7)
     L = linalg.cholesky(M, lower=True)
-    means = solve_cholesky(L, W.T @ Y.T).T  # (1.8)  (N, q)
-    covariance = s2 * solve_cholesky(L, np.eye(len(M)))  # (1.8)  (q, q)
+    means = solve_cholesky(L, W.T @ Y.T).T  # (1.10)  (N, q)
+    covariance = s2 * solve_cholesky(L, np.eye(len(M)))  # (1.10)  (q, q)
     return means, covariance
 
 
@@ -118,7 +118,7 @@ def principal_axes(Y) -> tuple[np.ndarray, np.ndarray]:
     Notes
     -----
     Costs O(N D r + r^3): where D is larger than N, the D x D matrix is not formed.
-    Chapter 1, equation (1.16); Lawrence (2005), appendix C.
+    Chapter 1, equation (1.23); Lawrence (2005), appendix C.
 
     Examples
     --------
@@ -134,12 +134,12 @@ def principal_axes(Y) -> tuple[np.ndarray, np.ndarray]:
     lam, U = eigenpairs(Y @ Y.T / N)  # (N, N)
     lam = np.maximum(lam, 0.0)
     s = np.sqrt(N * lam)
-    V = np.divide(Y.T @ U, s, out=np.zeros((D, N)), where=s > 1e-12 * s[0])  # (1.16)  (D, N)
+    V = np.divide(Y.T @ U, s, out=np.zeros((D, N)), where=s > 1e-12 * s[0])  # (1.23)  (D, N)
     return lam, V * column_signs(V)
 
 
 def principal_scores(Y, n_components, random_state=None) -> np.ndarray:
-    """Scores of centred data on its first principal axes, (N, q), equation (1.16); zeros where the data have fewer.
+    """Scores of centred data on its first principal axes, (N, q), equation (1.23); zeros where the data have fewer.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def maximum_likelihood(Y, n_components, noise_variance=None) -> tuple[np.ndarray
     Notes
     -----
     Costs O(N D min(N, D)). All D eigenvalues count, zeros included. For q = D the last axis gets weight 0.
-    Chapter 1, equations (1.10) and (1.11); Lawrence (2005), equation (26), where section 2.3 misprints the exponent.
+    Chapter 1, equations (1.13) and (1.14); Lawrence (2005), equation (26), where section 2.3 misprints the exponent.
 
     Examples
     --------
@@ -192,11 +192,11 @@ def maximum_likelihood(Y, n_components, noise_variance=None) -> tuple[np.ndarray
     lam, V = principal_axes(Y)  # (r,), (D, r)
     kept = min(q, D - 1)
     if s2 is None:
-        s2 = np.sum(lam[kept:]) / (D - kept)  # (1.11)
+        s2 = np.sum(lam[kept:]) / (D - kept)  # (1.14)
         s2 = 0.0 if s2 <= 1e-13 * lam[0] else s2
     W = np.zeros((D, q))
     r = min(q, len(lam))
-    W[:, :r] = V[:, :r] * np.sqrt(np.maximum(lam[:r] - s2, 0.0))  # (1.10)
+    W[:, :r] = V[:, :r] * np.sqrt(np.maximum(lam[:r] - s2, 0.0))  # (1.13)
     return W, float(s2)
 
 
@@ -208,7 +208,7 @@ def maximal_log_likelihood(eigenvalues, n_components, n_samples, n_features) -> 
 
     Notes
     -----
-    Costs O(D). Chapter 1, equation (1.12).
+    Costs O(D). Chapter 1, equation (1.15).
 
     Examples
     --------
@@ -216,8 +216,8 @@ def maximal_log_likelihood(eigenvalues, n_components, n_samples, n_features) -> 
     -16.1445
     """
     lam, q, N, D = eigenvalues, n_components, n_samples, n_features
-    s2 = np.sum(lam[q:]) / (D - q)  # (1.11)
-    return float(-0.5 * N * (D * np.log(2 * np.pi) + np.sum(np.log(lam[:q])) + (D - q) * np.log(s2) + D))  # (1.12)
+    s2 = np.sum(lam[q:]) / (D - q)  # (1.14)
+    return float(-0.5 * N * (D * np.log(2 * np.pi) + np.sum(np.log(lam[:q])) + (D - q) * np.log(s2) + D))  # (1.15)
 
 
 def dual_gradient(Y, latent, noise_variance) -> np.ndarray:
@@ -229,7 +229,7 @@ def dual_gradient(Y, latent, noise_variance) -> np.ndarray:
     Notes
     -----
     Costs O(N D q + N q^2): products with the N x N inverse go through the q x q matrix M, equation (A.6).
-    Chapter 1, equation (1.15); Lawrence (2005), section 2.3, right as printed.
+    Chapter 1, equation (1.20); Lawrence (2005), section 2.3, right as printed.
 
     Examples
     --------
@@ -242,7 +242,37 @@ def dual_gradient(Y, latent, noise_variance) -> np.ndarray:
     M = X.T @ X + s2 * np.eye(X.shape[1])
     L = linalg.cholesky(M, lower=True)
     K_inv_X = solve_cholesky(L, X.T).T  # (A.6) times X  (N, q)
-    return (Y @ (Y.T @ K_inv_X) - X @ solve_cholesky(L, X.T @ (Y @ (Y.T @ K_inv_X)))) / s2 - D * K_inv_X  # (1.15)
+    return (Y @ (Y.T @ K_inv_X) - X @ solve_cholesky(L, X.T @ (Y @ (Y.T @ K_inv_X)))) / s2 - D * K_inv_X  # (1.20)
+
+
+def dual_mean(Y, latent, noise_variance) -> np.ndarray:
+    r"""The mean of each column that the dual likes best, (D,), for latent positions that need not be centred.
+
+    .. math:: \hat\mu_d = \frac{1^\top K^{-1} y_{:,d}}{1^\top K^{-1} 1}, \qquad K = X X^\top + \sigma^2 I
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        Data as they are, not centred.
+    latent : ndarray (N, q)
+    noise_variance : float
+
+    Notes
+    -----
+    Costs O(N D + N q^2): the product with the N x N inverse goes through a q x q matrix, equation (A.6).
+    It is the plain mean of the column when the columns of X sum to 0.
+    Chapter 1, equation (1.21), which chapter 4 derives as (4.14).
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0], [3.0]])
+    >>> dual_mean(Y, np.array([[1.0], [-1.0]]), 1.0), dual_mean(Y, np.array([[1.0], [0.0]]), 1.0)
+    (array([1.5]), array([2.]))
+    """
+    X, s2 = latent, noise_variance
+    L = linalg.cholesky(X.T @ X + s2 * np.eye(X.shape[1]), lower=True)
+    K_inv_1 = (1.0 - X @ solve_cholesky(L, X.sum(axis=0))) / s2  # (A.6) times the vector of ones  (N,)
+    return K_inv_1 @ Y / np.sum(K_inv_1)  # (1.21)  (D,)
 
 
 def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
@@ -254,7 +284,7 @@ def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
     Notes
     -----
     Costs O(N D q). At the maximum of the likelihood the training points get their own positions.
-    Chapter 1, equation (1.19).
+    Chapter 1, equation (1.25).
 
     Examples
     --------
@@ -262,12 +292,12 @@ def dual_transform(Y_new, weight_means, weight_covariance) -> np.ndarray:
     array([[2.]])
     """
     W, Sigma = weight_means, weight_covariance
-    second_moment = W.T @ W + len(W) * Sigma  # (1.19)  (q, q)
-    return np.linalg.solve(second_moment, W.T @ Y_new.T).T  # (1.19)  (N, q)
+    second_moment = W.T @ W + len(W) * Sigma  # (1.25)  (q, q)
+    return np.linalg.solve(second_moment, W.T @ Y_new.T).T  # (1.25)  (N, q)
 
 
 def dual_transform_observed(Y_new, weight_means, weight_covariance) -> np.ndarray:
-    r"""As `dual_transform`, for rows with gaps (NaN): the sums of equation (1.19) run over the observed columns O.
+    r"""As `dual_transform`, for rows with gaps (NaN): the sums of equation (1.25) run over the observed columns O.
 
     .. math:: x_* = \Big( \sum_{d \in O} \langle w_d w_d^\top \rangle \Big)^{-1}
               \sum_{d \in O} \langle w_d \rangle\, y_{*d}
@@ -280,5 +310,5 @@ def dual_transform_observed(Y_new, weight_means, weight_covariance) -> np.ndarra
     W, Sigma = weight_means, weight_covariance
     O = ~np.isnan(Y_new)
     moments = W[:, :, None] * W[:, None, :] + Sigma  # <w_d w_d'>  (D, q, q)
-    B = np.where(O, Y_new, 0.0) @ W  # (N, q)
-    return np.linalg.solve(np.tensordot(O.astype(float), moments, axes=1), B[:, :, None])[:, :, 0]  # (1.19)
+    sums = np.where(O, Y_new, 0.0) @ W  # (N, q)
+    return np.linalg.solve(np.tensordot(O.astype(float), moments, axes=1), sums[:, :, None])[:, :, 0]  # (1.25)

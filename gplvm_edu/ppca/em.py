@@ -55,7 +55,7 @@ def e_step(Y, parameters) -> EStepPosterior:
     Costs O(N D q^2 + N q^3). The sums over observed columns of all rows are one matrix product, of the 0/1 matrix of
     observed entries with the D outer products of the rows of W: 6 times faster than a sum over three indices by einsum
     at N = 1000, D = 12, q = 2.
-    Chapter 1, equations (1.20) to (1.22).
+    Chapter 1, equations (1.28) to (1.30).
 
     Examples
     --------
@@ -68,13 +68,13 @@ def e_step(Y, parameters) -> EStepPosterior:
     O = ~np.isnan(Y)  # (N, D)
     R = np.where(O, Y - mu, 0.0)
     pairs = (W[:, :, None] * W[:, None, :]).reshape(D, q * q)
-    G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)  # (1.20)  (N, q, q)
-    b = (R / psi) @ W  # (1.20)  (N, q)
+    G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)  # (1.28)  (N, q, q)
+    b = (R / psi) @ W  # (1.28)  (N, q)
     covariances = np.linalg.inv(G)
-    means = np.einsum("nij,nj->ni", covariances, b)  # (1.21)  (N, q)
+    means = np.einsum("nij,nj->ni", covariances, b)  # (1.29)  (N, q)
     misfit = np.sum(R**2 / psi, axis=1) - np.sum(b * means, axis=1)
     log_det = O @ np.log(psi) + np.linalg.slogdet(G)[1]
-    log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)  # (1.22)  (N,)
+    log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)  # (1.30)  (N,)
     return EStepPosterior(means, covariances, log_densities)
 
 
@@ -94,7 +94,7 @@ def m_step(Y, posterior, same_noise) -> LinearGaussian:
     Notes
     -----
     Costs O(N D q^2 + D q^3): each column is a small regression on the expected latent points.
-    Chapter 1, equations (1.23) to (1.25).
+    Chapter 1, equations (1.32) to (1.34).
 
     Examples
     --------
@@ -110,13 +110,48 @@ def m_step(Y, posterior, same_noise) -> LinearGaussian:
     q1 = Xt.shape[1]
     XX = Xt[:, :, None] * Xt[:, None, :]
     XX[:, :-1, :-1] += posterior.covariances  # <x x'>  (N, q+1, q+1)
-    A = (O.T.astype(float) @ XX.reshape(N, q1 * q1)).reshape(D, q1, q1)
-    B = Y.T @ Xt  # (D, q+1)
-    W = np.linalg.solve(A, B[:, :, None])[:, :, 0]  # (1.23)  (D, q+1)
+    sum_xx = (O.T.astype(float) @ XX.reshape(N, q1 * q1)).reshape(D, q1, q1)
+    sum_xy = Y.T @ Xt  # (D, q+1)
+    W = np.linalg.solve(sum_xx, sum_xy[:, :, None])[:, :, 0]  # (1.32)  (D, q+1)
     counts = O.sum(axis=0)
-    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * B, axis=1), 0.0)  # (D,)
-    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts  # (1.24), (1.25)
+    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * sum_xy, axis=1), 0.0)  # (D,)
+    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts  # (1.33), (1.34)
     return LinearGaussian(W[:, :-1], W[:, -1], psi)
+
+
+def expected_log_likelihood(Y, posterior, parameters) -> float:
+    r"""What the M-step climbs: the log density of observed entries and latent points, averaged over the latter.
+
+    .. math:: \langle L \rangle = -\tfrac12 \sum_{n, d \in O_n} \Big[ \ln (2\pi \psi_d)
+              + \frac{(y_{nd} - \mu_d - w_d^\top \langle x_n \rangle)^2 + w_d^\top \Sigma_n w_d}{\psi_d} \Big]
+              - \tfrac12 \sum_n \Big[ q \ln 2\pi + \langle x_n^\top x_n \rangle \Big]
+
+    Parameters
+    ----------
+    Y : ndarray (N, D)
+        NaN where nothing was observed.
+    posterior : EStepPosterior
+        Means and covariances of the latent points; the parameters need not be those that it was computed with.
+    parameters : LinearGaussian
+
+    Notes
+    -----
+    Costs O(N D q^2). Chapter 1, equation (1.31).
+
+    Examples
+    --------
+    >>> certain = EStepPosterior(np.zeros((1, 1)), np.zeros((1, 1, 1)), None)
+    >>> model = LinearGaussian(np.ones((2, 1)), np.zeros(2), np.ones(2))
+    >>> round(expected_log_likelihood(np.zeros((1, 2)), certain, model), 4)  # three standard Gaussians at 0
+    -2.7568
+    """
+    W, mu, psi = parameters
+    X, Sigma = posterior.means, posterior.covariances
+    O = ~np.isnan(Y)
+    errors = np.where(O, Y - mu - X @ W.T, 0.0) ** 2  # (N, D)
+    spread = O * np.einsum("di,nij,dj->nd", W, Sigma, W)  # w' Sigma w  (N, D)
+    prior = X.size * np.log(2 * np.pi) + np.sum(X**2) + np.trace(Sigma, axis1=1, axis2=2).sum()
+    return float(-0.5 * (np.sum(O * np.log(2 * np.pi * psi) + (errors + spread) / psi) + prior))  # (1.31)
 
 
 def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> Iterator[LinearGaussianState]:
@@ -125,7 +160,7 @@ def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> It
     Notes
     -----
     `noise_floor` bounds every noise variance from below: in factor analysis a column that its factors explain
-    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.20) to (1.25).
+    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.28) to (1.34).
 
     Examples
     --------
@@ -173,9 +208,9 @@ def in_data_units(state, scale, mean, log_jacobian) -> LinearGaussianState:
 
 
 def on_principal_axes(state) -> LinearGaussianState:
-    r"""The same state in other coordinates: the columns of W orthogonal, longest first, equation (1.10).
+    r"""The same state in other coordinates: the columns of W orthogonal, longest first, equation (1.13).
 
-    .. math:: W = A L R^\top \;\to\; A L, \qquad x \to R^\top x
+    .. math:: W = V\, \mathrm{diag}(l_i)\, R^\top \;\to\; V\, \mathrm{diag}(l_i), \qquad x \to R^\top x
 
     The likelihood does not change: it does not depend on a rotation of x, and EM ends at any one.
 
@@ -187,6 +222,6 @@ def on_principal_axes(state) -> LinearGaussianState:
            [1.414, 0.   ]])
     """
     W, mu, psi = state.parameters
-    A, lengths, Rt = np.linalg.svd(W, full_matrices=False)
-    sign = column_signs(A)
-    return state._replace(parameters=LinearGaussian(A * lengths * sign, mu, psi), X=state.X @ Rt.T * sign)
+    V, lengths, Rt = np.linalg.svd(W, full_matrices=False)
+    sign = column_signs(V)
+    return state._replace(parameters=LinearGaussian(V * lengths * sign, mu, psi), X=state.X @ Rt.T * sign)

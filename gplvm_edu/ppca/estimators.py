@@ -203,7 +203,8 @@ class FactorAnalysis(_LinearGaussianModel):
     ----------
     n_components, random_state, verbose : as in `PPCA`
     max_iter, tol : int, float
-        EM stops when a step gains less than `tol` nats a data point.
+        EM stops when a step gains less than `tol` nats a data point. It has one start and may end in a local
+        maximum: `em_iterates` takes another.
 
     Attributes
     ----------
@@ -268,7 +269,7 @@ class DualPPCA(MapModel):
 
     It shares the principal subspace with PPCA, but neither the noise variance nor the likelihood. It is the GP-LVM
     with a linear kernel. Positions are parameters without a prior: a new row goes to the x that minimises its expected
-    squared error, equation (1.19); for the training rows this is `embedding_`.
+    squared error, equation (1.25); for the training rows this is `embedding_`.
 
     Parameters
     ----------
@@ -344,13 +345,13 @@ class DualPPCA(MapModel):
         return self
 
     def transform(self, Y, n_starts=5) -> np.ndarray:
-        """Latent positions of new rows, equation (1.19); for the training rows this is `embedding_`."""
+        """Latent positions of new rows, equation (1.25); for the training rows this is `embedding_`."""
         checks.whole_number("n_starts", n_starts)
         Y = self.check_rows(Y, gaps=False)
         return dual_transform(Y - self.mean_, self.weight_means_, self.weight_covariance_)
 
     def place(self, Y, n_starts=5) -> Places:
-        """Where rows with gaps lie, equation (1.19), and <ln p(y | x, W)> over p(W), the value that is largest there.
+        """Where rows with gaps lie, equation (1.25), and <ln p(y | x, W)> over p(W), the value that is largest there.
 
         It is quadratic in x and has one maximum, so a search from any start would end there.
         """

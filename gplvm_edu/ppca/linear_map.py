@@ -9,9 +9,9 @@ from ..maps import Map, gaussian_rows
 
 @dataclass(frozen=True, eq=False)
 class LinearMap(Map):
-    r"""A linear map from latent space to data, equations (1.2) and (1.18).
+    r"""A linear map from latent space to data, equations (1.4) and (1.24).
 
-    .. math:: f(x) = W x + \mu, \qquad \mathrm{var}\, f_d(x) = x^\top C\, x
+    .. math:: f(x) = W x + \mu, \qquad \mathrm{var}\, f_d(x) = x^\top \Sigma_W\, x
 
     Parameters
     ----------
@@ -20,10 +20,10 @@ class LinearMap(Map):
     mean : ndarray (D,)
     noise_variance : float or ndarray (D,)
     weight_covariance : ndarray (q, q) or None
-        C, the posterior covariance that every row of W has in the dual; None: the weights are certain.
+        Sigma_W, the posterior covariance that every row of W has in the dual; None: the weights are certain.
     latent_prior : "gaussian" or None
         "gaussian" in PPCA and factor analysis, which integrate x out. None in the dual, where positions are parameters:
-        the dual places rows by equation (1.19), because in the density here a training row would count twice.
+        the dual places rows by equation (1.25), because in the density here a training row would count twice.
 
     Examples
     --------
@@ -54,10 +54,10 @@ class LinearMap(Map):
 
     def moments(self, X) -> tuple[np.ndarray, np.ndarray]:
         """Mean and noise-free variance of the data at latent points, both (M, D)."""
-        mean = X @ self.weights.T + self.mean  # (1.2)  (M, D)
+        mean = X @ self.weights.T + self.mean  # (1.4)  (M, D)
         if self.weight_covariance is None:
             return mean, np.broadcast_to(0.0, mean.shape)
-        variance = np.einsum("nq,qr,nr->n", X, self.weight_covariance, X)  # (1.18)  (M,)
+        variance = np.einsum("nq,qr,nr->n", X, self.weight_covariance, X)  # (1.24)  (M,)
         return mean, np.broadcast_to(variance[:, None], mean.shape)
 
     def jacobian(self, X) -> np.ndarray:
@@ -66,8 +66,8 @@ class LinearMap(Map):
 
     def metric(self, X) -> np.ndarray:
         """Expected metric <W'W>, the same at every point, (M, q, q)."""
-        W, C = self.weights, self.weight_covariance
-        second_moment = W.T @ W + (0.0 if C is None else len(W) * C)  # (1.19)  (q, q)
+        W, Sigma = self.weights, self.weight_covariance
+        second_moment = W.T @ W + (0.0 if Sigma is None else len(W) * Sigma)  # (1.25)  (q, q)
         return np.repeat(second_moment[None], len(X), axis=0)
 
     def log_density(self, Y, X) -> tuple[np.ndarray, np.ndarray]:

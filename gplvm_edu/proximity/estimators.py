@@ -160,7 +160,7 @@ class Isomap(_ProximityMap):
         return bridge_components(graph, distances)
 
     def transform(self, Y) -> np.ndarray:
-        """Latent positions of new points, equations (6.18) and (3.19); for the training points this is `embedding_`."""
+        """Latent positions of new points, equations (6.18) and (3.24); for the training points this is `embedding_`."""
         Y = self.check_data(Y, reset=False)
         distances = new_distances(Y) if self.data_ is None else cdist(Y, self.data_)
         G = geodesics_to_new(distances, self.n_neighbors_, self.geodesics_)

@@ -185,7 +185,7 @@ def principal_coordinates(distances, n_components) -> tuple[np.ndarray, np.ndarr
 
     Notes
     -----
-    Costs O(N^3). Chapter 6, equation (6.17), with (3.21) of chapter 3.
+    Costs O(N^3). Chapter 6, equation (6.17), with (3.26) of chapter 3.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """One divergence for PCA, kernel PCA, classical MDS and the GP-LVM (chapter 3).
 
-`divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `distances` the
-steps from distances to similarities and back, `outputs` a scale for each column; `estimators` and `minor` hold the
-scikit-learn classes.
+`divergence` holds the objective and its gradient, `closed_form` its minimum over linear covariances, `strain` the
+criterion of classical MDS beside it, `distances` the steps from distances to similarities and back, `outputs` a scale
+for each column; `estimators` and `minor` hold the scikit-learn classes.
 """
 
 from .. import starts
@@ -25,10 +25,11 @@ from .distances import (
     preimage_iterates,
     similarity_from_distances,
 )
-from .divergence import cross_entropy, gaussian_kl, gp_log_likelihood, kl_gradient, linear_divergence
+from .divergence import cross_entropy, gaussian_kl, gp_log_likelihood, kl_gradient, linear_divergence, nearest_diagonal
 from .estimators import ClassicalMDS, KernelPCA
 from .minor import MinorComponents
 from .outputs import output_scales, scaled_log_likelihood
+from .strain import strain, strain_minimiser
 
 starts.add(
     "kernel_pca",
@@ -54,6 +55,7 @@ __all__ = [
     "minimal_cross_entropy",
     "minimal_divergence",
     "minimiser",
+    "nearest_diagonal",
     "nearest_euclidean",
     "new_distances",
     "output_scales",
@@ -62,4 +64,6 @@ __all__ = [
     "scaled_log_likelihood",
     "similarity_from_distances",
     "spectrum",
+    "strain",
+    "strain_minimiser",
 ]

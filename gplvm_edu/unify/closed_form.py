@@ -26,7 +26,7 @@ class Retained(NamedTuple):
 
 
 def spectrum(S) -> tuple[np.ndarray, np.ndarray]:
-    r"""Eigenvalues, largest first, and eigenvectors of a similarity matrix, equation (3.8).
+    r"""Eigenvalues, largest first, and eigenvectors of a similarity matrix, equation (3.10).
 
     .. math:: S\, u_i = \lambda_i u_i, \qquad \lambda_1 \ge \lambda_2 \ge \dots \ge \lambda_N \ge 0
 
@@ -43,7 +43,7 @@ def spectrum(S) -> tuple[np.ndarray, np.ndarray]:
     array([3., 1.])
     """
     S = symmetric(S, "S")
-    lam, U = eigenpairs(S)  # (3.8)
+    lam, U = eigenpairs(S)  # (3.10)
     if lam[-1] < -ROUNDING * np.abs(lam).max():
         raise not_semidefinite(S, "S", NEAREST)
     return np.maximum(lam, 0.0), U
@@ -75,7 +75,7 @@ def leading_eigenpairs(S, n_components, overwrite=False) -> tuple[np.ndarray, np
 
     Notes
     -----
-    Costs O(N^3), as much as LAPACK's own partial eigendecomposition. Chapter 3, equation (3.8).
+    Costs O(N^3), as much as LAPACK's own partial eigendecomposition. Chapter 3, equation (3.10).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def centred(A, name) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N^2). Chapter 3, equation (3.19). A linear kernel of points far from the origin has large entries that are
+    Costs O(N^2). Chapter 3, equation (3.24). A linear kernel of points far from the origin has large entries that are
     nearly equal: all that tells the points apart is in their last digits. A matrix of equal entries gives zeros.
 
     Examples
@@ -173,7 +173,7 @@ def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) 
     Notes
     -----
     Costs O(N^3). With `kept` given, eigenvalues on the wrong side of c would have imaginary lengths: that is an error.
-    Chapter 3, equations (3.9), (3.11), (3.17) and (3.18); Lawrence (2005), equation (26) and appendix B.1.
+    Chapter 3, equations (3.11), (3.13), (3.21) and (3.23); Lawrence (2005), equation (26) and appendix B.1.
 
     Examples
     --------
@@ -187,9 +187,9 @@ def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) 
     kept = _kept(lam, q, reverse, inverted, kept)
     variance = _best_variance(np.delete(lam, kept)[None], reverse)[0]
     variance = 0.0 if variance <= 1e-13 * lam[0] else variance  # rounding: S has rank q
-    c, target = (1 / variance, 1 / lam[kept]) if inverted else (variance, lam[kept])  # (3.18)
+    c, target = (1 / variance, 1 / lam[kept]) if inverted else (variance, lam[kept])  # (3.23)
     _demand_feasible(target, c, kept)
-    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), float(c)  # (3.9)
+    return U[:, kept] * np.sqrt(np.maximum(target - c, 0.0)), float(c)  # (3.11)
 
 
 def _kept(lam, q, reverse, inverted, kept):
@@ -226,8 +226,8 @@ def _demand_feasible(target, c, kept):
 def _best_variance(discarded, reverse):
     """Best variance of the discarded directions, for each row: their arithmetic or harmonic mean."""
     if reverse:
-        return 1.0 / np.mean(1.0 / discarded, axis=1)  # (3.17)
-    return np.mean(discarded, axis=1)  # (3.11)
+        return 1.0 / np.mean(1.0 / discarded, axis=1)  # (3.21)
+    return np.mean(discarded, axis=1)  # (3.13)
 
 
 def minimal_divergence(eigenvalues, n_components, reverse=False, low_rank="covariance") -> float:
@@ -245,7 +245,7 @@ def minimal_divergence(eigenvalues, n_components, reverse=False, low_rank="covar
     Notes
     -----
     Costs O(N). Infinite when a discarded eigenvalue is zero: use `minimal_cross_entropy` there. Chapter 3, equations
-    (3.12) and (3.17); Lawrence (2005), equation (27).
+    (3.14) and (3.21); Lawrence (2005), equation (27).
 
     Examples
     --------
@@ -256,17 +256,18 @@ def minimal_divergence(eigenvalues, n_components, reverse=False, low_rank="covar
     """
     lam, q = np.asarray(eigenvalues, float), n_components
     discarded = lam[:-q] if checks.choice("low_rank", low_rank, LOW_RANK) == "precision" else lam[q:]
-    if discarded.min() <= 0:
+    if discarded.min() <= len(lam) * np.finfo(float).eps * lam.max():  # zero, but for rounding
         return np.inf
     variance = _best_variance(discarded[None], reverse)[0]
     sign = -1.0 if reverse else 1.0
-    return float(0.5 * len(discarded) * sign * (np.log(variance) - np.mean(np.log(discarded))))  # (3.12), (3.17)
+    return float(0.5 * len(discarded) * sign * (np.log(variance) - np.mean(np.log(discarded))))  # (3.14), (3.21)
 
 
 def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points) -> float:
     r"""The cross entropy at the minimum of the divergence: finite for singular S too.
 
-    .. math:: \min H(S, K) = \tfrac12 \Big[ N \ln 2\pi + \sum_{i \le q} \ln \lambda_i + (N - q) \ln \hat c + N \Big]
+    .. math:: \min \mathrm{CE}(S, K)
+              = \tfrac12 \Big[ N \ln 2\pi + \sum_{i \le q} \ln \lambda_i + (N - q) \ln \hat c + N \Big]
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points) -> floa
     Notes
     -----
     Costs O(q): neither the discarded eigenvalues nor their vectors are needed. Minus infinity when the noise is zero: S
-    has rank q or less. Chapter 3, equation (3.13).
+    has rank q or less. Chapter 3, equation (3.15).
 
     Examples
     --------
@@ -291,7 +292,7 @@ def minimal_cross_entropy(leading_eigenvalues, noise_variance, n_points) -> floa
     lam, c, N = np.asarray(leading_eigenvalues, float), noise_variance, n_points
     if c <= 0:
         return -np.inf
-    return float(0.5 * (N * np.log(2 * np.pi) + np.sum(np.log(lam)) + (N - len(lam)) * np.log(c) + N))  # (3.13)
+    return float(0.5 * (N * np.log(2 * np.pi) + np.sum(np.log(lam)) + (N - len(lam)) * np.log(c) + N))  # (3.15)
 
 
 def retained_sets(eigenvalues, n_components, reverse=False, low_rank="covariance") -> Retained:
@@ -314,7 +315,7 @@ def retained_sets(eigenvalues, n_components, reverse=False, low_rank="covariance
 
     Notes
     -----
-    Costs O(N) for each set. Chapter 3, equations (3.10), (3.11), (3.17) and (3.18).
+    Costs O(N) for each set. Chapter 3, equations (3.12), (3.13), (3.21) and (3.23).
 
     Examples
     --------
@@ -330,8 +331,8 @@ def retained_sets(eigenvalues, n_components, reverse=False, low_rank="covariance
     discarded = np.broadcast_to(lam, is_kept.shape)[~is_kept].reshape(-1, N - q)  # (M, N - q)
     c = _best_variance(discarded, reverse)  # (M,)
     ratio = c[:, None] / discarded if reverse else discarded / c[:, None]
-    divergence = 0.5 * np.sum(ratio - 1.0 - np.log(ratio), axis=1)  # (3.10)
-    margin = np.log(lam[kept] / c[:, None])  # (3.18)
+    divergence = 0.5 * np.sum(ratio - 1.0 - np.log(ratio), axis=1)  # (3.12)
+    margin = np.log(lam[kept] / c[:, None])  # (3.23)
     inverted = checks.choice("low_rank", low_rank, LOW_RANK) == "precision"
     margin = -margin.max(axis=1) if inverted else margin.min(axis=1)
     return Retained(kept, c, divergence, margin)

@@ -17,7 +17,7 @@ def similarity_from_distances(distances) -> np.ndarray:
     Notes
     -----
     Costs O(N^2). Positive semi-definite if and only if the distances are those of points in a Euclidean space.
-    Chapter 3, equation (3.21).
+    Chapter 3, equation (3.26).
 
     Examples
     --------
@@ -25,17 +25,17 @@ def similarity_from_distances(distances) -> np.ndarray:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return double_centre(-0.5 * checks.distances(distances) ** 2)  # (3.21)
+    return double_centre(-0.5 * checks.distances(distances) ** 2)  # (3.26)
 
 
 def distances_from_similarity(S) -> np.ndarray:
     r"""The distances of points whose inner products are given.
 
-    .. math:: d_{nm}^2 = s_{nn} + s_{mm} - 2 s_{nm}
+    .. math:: d_{nm}^2 = S_{nn} + S_{mm} - 2 S_{nm}
 
     Notes
     -----
-    Costs O(N^2). Chapter 3, equation (3.20).
+    Costs O(N^2). Chapter 3, equation (3.25).
 
     Examples
     --------
@@ -43,7 +43,7 @@ def distances_from_similarity(S) -> np.ndarray:
     array([[0., 2.],
            [2., 0.]])
     """
-    D2 = np.diag(S)[:, None] + np.diag(S) - 2.0 * S  # (3.20)
+    D2 = np.diag(S)[:, None] + np.diag(S) - 2.0 * S  # (3.25)
     np.fill_diagonal(D2, 0.0)
     return np.sqrt(np.maximum(D2, 0.0))
 
@@ -51,13 +51,13 @@ def distances_from_similarity(S) -> np.ndarray:
 def nearest_euclidean(distances) -> np.ndarray:
     r"""Distances of points in a Euclidean space, near to distances that are not.
 
-    .. math:: S \to \hat S = U \max(\Lambda, 0)\, U^\top \to \hat d_{nm}^2 = \hat s_{nn} + \hat s_{mm} - 2 \hat s_{nm}
+    .. math:: S \to \hat S = U \max(\Lambda, 0)\, U^\top \to \hat d_{nm}^2 = \hat S_{nn} + \hat S_{mm} - 2 \hat S_{nm}
 
-    Nearest refers to the similarities, equation (3.21); no distance becomes smaller. Euclidean distances do not change.
+    Nearest refers to the similarities, equation (3.26); no distance becomes smaller. Euclidean distances do not change.
 
     Notes
     -----
-    Costs O(N^3). Chapter 3, equation (3.27).
+    Costs O(N^3). Chapter 3, equation (3.32).
 
     Examples
     --------
@@ -73,14 +73,14 @@ def nearest_euclidean(distances) -> np.ndarray:
 def additive_constant(distances) -> tuple[np.ndarray, float]:
     r"""The smallest number that makes distances Euclidean when it is added to every squared one.
 
-    .. math:: \hat d_{nm}^2 = d_{nm}^2 + 2 a \;(n \ne m), \qquad a = \max(0, -\lambda_N(S))
+    .. math:: \hat d_{nm}^2 = d_{nm}^2 + 2 \delta \;(n \ne m), \qquad \delta = \max(0, -\lambda_N(S))
 
-    Both distances are (N, N). Returns the Euclidean ones and the constant, 2 a.
+    Both distances are (N, N). Returns the Euclidean ones and the constant, 2 delta.
 
     Notes
     -----
-    Costs O(N^3). It adds a to every eigenvalue of S but that of the constant vector, as independent noise does.
-    Chapter 3, equation (3.28).
+    Costs O(N^3). It adds delta to every eigenvalue of S but that of the constant vector, as independent noise does.
+    Chapter 3, equation (3.33).
 
     Examples
     --------
@@ -89,10 +89,10 @@ def additive_constant(distances) -> tuple[np.ndarray, float]:
     >>> round(constant, 3), corrected[0].round(3)
     (1.667, array([0.   , 1.633, 3.266]))
     """
-    a = max(0.0, -linalg.eigvalsh(similarity_from_distances(distances), subset_by_index=(0, 0))[0])
-    D2 = np.asarray(distances) ** 2 + 2.0 * a  # (3.28)
+    delta = max(0.0, -linalg.eigvalsh(similarity_from_distances(distances), subset_by_index=(0, 0))[0])
+    D2 = np.asarray(distances) ** 2 + 2.0 * delta  # (3.33)
     np.fill_diagonal(D2, 0.0)
-    return np.sqrt(D2), float(2.0 * a)
+    return np.sqrt(D2), float(2.0 * delta)
 
 
 def centre_new(proximities, training_means) -> np.ndarray:
@@ -110,7 +110,7 @@ def centre_new(proximities, training_means) -> np.ndarray:
 
     Notes
     -----
-    Costs O(M N). Chapter 3, equation (3.19).
+    Costs O(M N). Chapter 3, equation (3.24).
 
     Examples
     --------
@@ -120,7 +120,7 @@ def centre_new(proximities, training_means) -> np.ndarray:
            [-1.5,  1.5]])
     """
     A, means = proximities, training_means
-    return A - A.mean(axis=1, keepdims=True) - means + means.mean()  # (3.19)
+    return A - A.mean(axis=1, keepdims=True) - means + means.mean()  # (3.24)
 
 
 def new_distances(D, kind="distance") -> np.ndarray:
@@ -144,14 +144,14 @@ def new_distances(D, kind="distance") -> np.ndarray:
 def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterator[tuple[np.ndarray, float]]:
     r"""Fixed-point iteration for the pre-image: the point whose RBF features are nearest to a combination of features.
 
-    .. math:: y \leftarrow \frac{\sum_n \gamma_n k(y, y_n)\, y_n}{\sum_n \gamma_n k(y, y_n)}
+    .. math:: y \leftarrow \frac{\sum_n \alpha_n k(y, y_n)\, y_n}{\sum_n \alpha_n k(y, y_n)}
 
     Parameters
     ----------
     Y : ndarray (N, D)
         The points whose features are combined.
     weights : ndarray (N,)
-        gamma; `KernelPCA.feature_weights` gives those of a latent point.
+        alpha; `KernelPCA.feature_weights` gives those of a latent point.
     inverse_width : float
         Of the RBF kernel.
     start : ndarray (D,)
@@ -161,12 +161,12 @@ def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterato
     ------
     y : ndarray (D,)
     value : float
-        sum of gamma_n k(y, y_n), for an RBF of variance 1. At a fixed point it is stationary.
+        sum of alpha_n k(y, y_n), for an RBF of variance 1. At a fixed point it is stationary.
 
     Notes
     -----
     Costs O(N D) a step. It stops where the sum is not positive, because of negative weights: the step is not defined
-    there. Chapter 3, equation (3.23).
+    there. Chapter 3, equation (3.29).
 
     Examples
     --------
@@ -177,8 +177,8 @@ def preimage_iterates(Y, weights, inverse_width, start, max_iter=100) -> Iterato
     """
     y = np.asarray(start, float)
     for _ in range(max_iter + 1):
-        w = weights * np.exp(-0.5 * inverse_width * squared_distances(Y, y[None])[:, 0])  # gamma_n k(y, y_n)  (N,)
+        w = weights * np.exp(-0.5 * inverse_width * squared_distances(Y, y[None])[:, 0])  # alpha_n k(y, y_n)  (N,)
         yield y, float(w.sum())
         if w.sum() <= 0:
             return
-        y = w @ Y / w.sum()  # (3.23)
+        y = w @ Y / w.sum()  # (3.29)

@@ -27,7 +27,7 @@ def _factor(K, name="K"):
 def cross_entropy(S, K) -> float:
     r"""Cross entropy of N(0, S) and N(0, K): minus the mean of ln N(z | 0, K) for draws z of N(0, S), in nats.
 
-    .. math:: H(S, K) = -\int N(z \mid 0, S) \ln N(z \mid 0, K)\, dz
+    .. math:: \mathrm{CE}(S, K) = -\int N(z \mid 0, S) \ln N(z \mid 0, K)\, dz
               = \tfrac N2 \ln 2\pi + \tfrac12 \ln |K| + \tfrac12 \mathrm{tr}(K^{-1} S)
 
     Parameters
@@ -56,9 +56,9 @@ def gaussian_kl(S, K) -> float:
     r"""Kullback-Leibler divergence from N(0, K) to N(0, S), in nats: zero if and only if S = K.
 
     .. math:: \mathrm{KL}(S \| K) = \tfrac12 \ln |K| - \tfrac12 \ln |S| + \tfrac12 \mathrm{tr}(K^{-1} S) - \tfrac N2
-              = \tfrac12 \sum_i h(\mu_i), \qquad h(t) = t - 1 - \ln t
+              = \tfrac12 \sum_i h(\rho_i), \qquad h(t) = t - 1 - \ln t
 
-    with the eigenvalues mu of K^{-1} S. The reversed divergence is ``gaussian_kl(K, S)``.
+    with the eigenvalues rho of K^{-1} S, ratios of two variances. The reversed divergence is ``gaussian_kl(K, S)``.
 
     Parameters
     ----------
@@ -88,17 +88,46 @@ def gaussian_kl(S, K) -> float:
         return np.inf
     if not inside.any():
         return 0.0  # both are zero
-    A = U[:, inside] / np.sqrt(k[inside])  # A A' is the inverse of K on its range
-    mu = linalg.eigvalsh(A.T @ S @ A)
-    if mu[0] <= len(K) * np.finfo(float).eps * mu[-1]:
+    white = U[:, inside] / np.sqrt(k[inside])  # times its transpose: the inverse of K on its range
+    rho = linalg.eigvalsh(white.T @ S @ white)
+    if rho[0] <= len(K) * np.finfo(float).eps * rho[-1]:
         return np.inf
-    return float(0.5 * np.sum(mu - 1.0 - np.log(mu)))  # (3.4)
+    return float(0.5 * np.sum(rho - 1.0 - np.log(rho)))  # (3.4)
+
+
+def nearest_diagonal(S, reverse=False) -> np.ndarray:
+    r"""The variances (N,) of the Gaussian with independent coordinates that is nearest to N(0, S).
+
+    .. math:: \hat K_{ii} = S_{ii} \;\text{ for } \mathrm{KL}(S \| K), \qquad
+              \hat K_{ii} = 1 / (S^{-1})_{ii} \;\text{ for } \mathrm{KL}(K \| S)
+
+    Parameters
+    ----------
+    S : ndarray (N, N)
+        Positive definite.
+    reverse : bool
+        False: each coordinate's own variance. True: its variance when all others are known, which is never larger.
+
+    Notes
+    -----
+    Costs O(N^3) reversed, O(N) else. Chapter 3, equation (3.5).
+
+    Examples
+    --------
+    >>> S = np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> nearest_diagonal(S), nearest_diagonal(S, reverse=True)
+    (array([2., 1.]), array([1. , 0.5]))
+    """
+    S = symmetric(S, "S")
+    if reverse:
+        return 1.0 / np.diag(solve_cholesky(_factor(S, "S"), np.eye(len(S))))  # (3.5)
+    return np.diag(S).copy()
 
 
 def gp_log_likelihood(Y, K) -> float:
     r"""Log likelihood of D independent Gaussian processes, one for each column of Y: the GP-LVM's objective.
 
-    .. math:: L = \sum_d \ln N(y_{:,d} \mid 0, K) = -D\, H(\tfrac1D Y Y^\top, K)
+    .. math:: L = \sum_d \ln N(y_{:,d} \mid 0, K) = -D\, \mathrm{CE}(\tfrac1D Y Y^\top, K)
 
     Parameters
     ----------
@@ -109,7 +138,7 @@ def gp_log_likelihood(Y, K) -> float:
 
     Notes
     -----
-    Costs O(N^3 + N^2 D), and Y Y' is never formed. Chapter 3, equation (3.5); Lawrence (2005), equation (6).
+    Costs O(N^3 + N^2 D), and Y Y' is never formed. Chapter 3, equation (3.6); Lawrence (2005), equation (6).
 
     Examples
     --------
@@ -135,7 +164,7 @@ def kl_gradient(S, K, reverse=False) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N^3). The cross entropy has the same gradient, singular S included. Chapter 3, equations (3.6) and (3.16).
+    Costs O(N^3). The cross entropy has the same gradient, singular S included. Chapter 3, equations (3.8) and (3.22).
 
     Examples
     --------
@@ -146,15 +175,15 @@ def kl_gradient(S, K, reverse=False) -> np.ndarray:
     S, K = same_points(symmetric(S, "S"), symmetric(K, "K"))
     K_inv = solve_cholesky(_factor(K), np.eye(len(K)))
     if reverse:
-        return 0.5 * (solve_cholesky(_factor(S, "S"), np.eye(len(S))) - K_inv)  # (3.16)
-    return 0.5 * (K_inv - K_inv @ S @ K_inv)  # (3.6)
+        return 0.5 * (solve_cholesky(_factor(S, "S"), np.eye(len(S))) - K_inv)  # (3.22)
+    return 0.5 * (K_inv - K_inv @ S @ K_inv)  # (3.8)
 
 
 def linear_divergence(S, latent, noise_variance, reverse=False) -> tuple[float, np.ndarray, float]:
     r"""The divergence for the linear covariance K = X X' + c I, its gradient in X (N, q), and that in c.
 
-    .. math:: \frac{\partial}{\partial X} = 2\, G X, \qquad \frac{\partial}{\partial c} = \mathrm{tr}\, G, \qquad
-              G = \frac{\partial\, \mathrm{KL}}{\partial K}
+    .. math:: \frac{\partial\, \mathrm{KL}}{\partial X} = 2\, \frac{\partial\, \mathrm{KL}}{\partial K}\, X, \qquad
+              \frac{\partial\, \mathrm{KL}}{\partial c} = \mathrm{tr}\, \frac{\partial\, \mathrm{KL}}{\partial K}
 
     Parameters
     ----------
@@ -167,7 +196,7 @@ def linear_divergence(S, latent, noise_variance, reverse=False) -> tuple[float, 
 
     Notes
     -----
-    Costs O(N^3). Chapter 3, equation (3.7); Lawrence (2005), appendix B.
+    Costs O(N^3). Chapter 3, equation (3.9); Lawrence (2005), appendix B.
 
     Examples
     --------
@@ -177,11 +206,11 @@ def linear_divergence(S, latent, noise_variance, reverse=False) -> tuple[float, 
     """
     X, c = latent, noise_variance
     K = X @ X.T + c * np.eye(len(X))
-    G = kl_gradient(S, K, reverse)
+    slope = kl_gradient(S, K, reverse)
     L_S, L_K = _factor(S, "S"), _factor(K)
     log_ratio = log_determinant(L_K) - log_determinant(L_S)
     if reverse:
         value = 0.5 * (np.trace(solve_cholesky(L_S, K)) - len(K) - log_ratio)  # (3.3), K and S exchanged
     else:
         value = 0.5 * (np.trace(solve_cholesky(L_K, S)) - len(K) + log_ratio)  # (3.3)
-    return float(value), 2.0 * G @ X, float(np.trace(G))  # (3.7)
+    return float(value), 2.0 * slope @ X, float(np.trace(slope))  # (3.9)

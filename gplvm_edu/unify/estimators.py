@@ -43,20 +43,24 @@ class _SpectralMap(LatentModel):
     def _keep(self, lam, U, trace):
         """The linear covariance nearest to the centred similarity, and the map of new points."""
         N, q = U.shape
-        c = max(trace - lam.sum(), 0.0) / (N - q)  # (3.11)
+        c = max(trace - lam.sum(), 0.0) / (N - q)  # (3.13)
         c = 0.0 if c <= 1e-13 * lam[0] else float(c)
         used = lam > 1e-12 * lam[0]  # the others are rounding: the data have fewer dimensions
-        lengths = np.sqrt(np.where(used, np.maximum(lam - (c if self.shrink else 0.0), 0.0), 0.0))  # (3.9)
+        lengths = np.sqrt(np.where(used, np.maximum(lam - (c if self.shrink else 0.0), 0.0), 0.0))  # (3.11)
         self.eigenvalues_, self.noise_variance_ = lam, c
         self.cross_entropy_ = minimal_cross_entropy(lam, c, N)
         self.embedding_ = U * lengths
-        self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)  # (3.19)  (N, q)
+        self.coefficients_ = U * np.divide(lengths, lam, out=np.zeros(q), where=used)  # (3.24)  (N, q)
 
     def _correct(self, S, smallest, name, advice):
         raise checks.not_semidefinite(S, name, advice)
 
     def transform(self, Y) -> np.ndarray:
-        """Latent positions of new points, equation (3.19); for the training points this is `embedding_`."""
+        """Latent positions of new points, equation (3.24); for the training points this is `embedding_`.
+
+        With correction="additive" give the mended distances of training points (`additive_constant`): a row of the old
+        ones is taken for that of a new point beside its twin.
+        """
         Y = self.check_data(Y, reset=False)
         return centre_new(self._proximity(Y), self.training_means_) @ self.coefficients_
 
@@ -120,7 +124,7 @@ class KernelPCA(KernelModel, _SpectralMap):
     -----
     Costs O(N^3) for one partial eigendecomposition. There is no `inverse_transform`: most points of feature space
     belong to no data point at all (chapter 3, "No way back"); `feature_weights` and `preimage_iterates` look for a
-    near one. Chapter 3, equations (3.9) and (3.19).
+    near one. Chapter 3, equations (3.11) and (3.24).
 
     Examples
     --------
@@ -173,33 +177,33 @@ class KernelPCA(KernelModel, _SpectralMap):
 
     def _kernel_matrix(self, Y, Z=None):
         """The kernel of the rows of Y with those of Z, or with one another; what a user's function gives is checked."""
-        K = self.kernel_(Y) if Z is None else self.kernel_(Y, Z)
+        A = self.kernel_(Y) if Z is None else self.kernel_(Y, Z)
         if isinstance(self.kernel_, Kernel):  # ours are right by construction
-            return K
+            return A
         shape = len(Y), len(Y if Z is None else Z)
-        if np.shape(K) != shape:
+        if np.shape(A) != shape:
             raise ValueError(
-                f"kernel gave an array of shape {np.shape(K)} where {shape} was expected: k(Y, Z=None) returns one row "
+                f"kernel gave an array of shape {np.shape(A)} where {shape} was expected: k(Y, Z=None) returns one row "
                 "for each row of Y, and one column for each row of Z, which is Y where it is None."
             )
         check = checks.symmetric if Z is None else checks.matrix
-        return check(K, "The kernel matrix")
+        return check(A, "The kernel matrix")
 
     def _proximity(self, Y):
         return Y if self.metric == "precomputed" else self._kernel_matrix(Y, self.data_)
 
     def feature_weights(self, X) -> np.ndarray:
-        r"""Weights gamma (M, N) with which latent points X combine the features of the training points.
+        r"""Weights alpha (M, N) with which latent points X combine the features of the training points.
 
-        .. math:: P\phi = \sum_n \gamma_n\, \phi(y_n), \qquad
-                  \gamma_n = \tfrac1N + \sum_i x_i\, u_{ni} / \sqrt{\lambda_i}
+        .. math:: \hat f = \sum_n \alpha_n\, f(y_n), \qquad
+                  \alpha_n = \tfrac1N + \sum_i x_i\, u_{ni} / \sqrt{\lambda_i}
 
-        Chapter 3, equation (3.22).
+        Chapter 3, equation (3.28).
         """
         X = self.check_latent(X)
         squares = np.sum(self.embedding_**2, axis=0)
         scaled = np.divide(X, squares, out=np.zeros_like(X), where=squares > 0)
-        return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T  # (3.22)
+        return 1.0 / len(self.embedding_) + scaled @ self.embedding_.T  # (3.28)
 
 
 def _inverse_width(Y):
@@ -239,7 +243,7 @@ class ClassicalMDS(_SpectralMap):
 
     Notes
     -----
-    Costs O(N^3) for one partial eigendecomposition. Chapter 3, equations (3.9), (3.19) and (3.21).
+    Costs O(N^3) for one partial eigendecomposition. Chapter 3, equations (3.11), (3.24) and (3.26).
 
     Examples
     --------
@@ -291,8 +295,8 @@ class ClassicalMDS(_SpectralMap):
         if self.metric == "similarity":
             return Y
         if self.metric == "distance":
-            return -0.5 * new_distances(Y) ** 2  # (3.21)
-        return (Y - self.mean_) @ self.data_.T  # Euclidean distances: (3.21) gives inner products
+            return -0.5 * new_distances(Y) ** 2  # (3.26)
+        return (Y - self.mean_) @ self.data_.T  # Euclidean distances: (3.26) gives inner products
 
     def _correct(self, S, smallest, name, advice):
         if self.correction is None:
@@ -300,4 +304,4 @@ class ClassicalMDS(_SpectralMap):
         if self.correction == "nearest":
             return nearest_semidefinite(S)
         self.additive_constant_ = -2.0 * smallest
-        return S - smallest * (np.eye(len(S)) - 1.0 / len(S))  # (3.28)
+        return S - smallest * (np.eye(len(S)) - 1.0 / len(S))  # (3.33)

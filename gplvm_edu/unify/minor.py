@@ -50,7 +50,7 @@ class MinorComponents(DensityModel):
 
     Notes
     -----
-    Costs O(N D^2 + D^3). Chapter 3, equations (3.17) and (3.18).
+    Costs O(N D^2 + D^3). Chapter 3, equations (3.21) and (3.23).
 
     Examples
     --------

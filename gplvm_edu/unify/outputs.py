@@ -9,7 +9,7 @@ from .divergence import gp_log_likelihood
 def output_scales(Y, K) -> np.ndarray:
     r"""The best scale of each column, (D,), when all columns share one covariance.
 
-    .. math:: \hat w_d^2 = \frac{N}{y_{:,d}^\top K^{-1} y_{:,d}}
+    .. math:: \hat\eta_d^2 = \frac{N}{y_{:,d}^\top K^{-1} y_{:,d}}
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def output_scales(Y, K) -> np.ndarray:
 
     Notes
     -----
-    Costs O(N^3 + N^2 D). Chapter 3, equation (3.25); the scaled GP-LVM of Lawrence (2005), note 13.
+    Costs O(N^3 + N^2 D). Chapter 3, equation (3.31); the scaled GP-LVM of Lawrence (2005), note 13.
 
     Examples
     --------
@@ -26,18 +26,18 @@ def output_scales(Y, K) -> np.ndarray:
     array([0.333, 2.   ])
     """
     L, _ = cholesky_with_jitter(K, jitters=(0.0,))
-    return np.sqrt(len(Y) / np.sum(Y * solve_cholesky(L, Y), axis=0))  # (3.25)
+    return np.sqrt(len(Y) / np.sum(Y * solve_cholesky(L, Y), axis=0))  # (3.31)
 
 
 def scaled_log_likelihood(Y, K, scales) -> float:
     r"""Log likelihood of the data when column d, multiplied by its scale, has the covariance K.
 
-    .. math:: L = \sum_d \big[ \ln N(w_d\, y_{:,d} \mid 0, K) + N \ln w_d \big]
+    .. math:: L = \sum_d \big[ \ln N(\eta_d\, y_{:,d} \mid 0, K) + N \ln \eta_d \big]
 
     Notes
     -----
     Costs O(N^3 + N^2 D). The second term is the Jacobian of the scaling: without it the best scale would be 0.
-    Chapter 3, equation (3.24).
+    Chapter 3, equation (3.30).
 
     Examples
     --------
@@ -45,5 +45,5 @@ def scaled_log_likelihood(Y, K, scales) -> float:
     >>> bool(scaled_log_likelihood(Y, K, output_scales(Y, K)) > scaled_log_likelihood(Y, K, np.ones(2)))
     True
     """
-    w = np.asarray(scales, float)
-    return gp_log_likelihood(Y * w, K) + len(Y) * float(np.sum(np.log(w)))  # (3.24)
+    eta = np.asarray(scales, float)
+    return gp_log_likelihood(Y * eta, K) + len(Y) * float(np.sum(np.log(eta)))  # (3.30)

@@ -201,7 +201,7 @@ class Packing:
             S, x = np.maximum(np.exp(x[: N * q]), SMALLEST_VARIANCE).reshape(N, q), x[N * q :]
         Z, kernel, positive = x[: M * q].reshape(M, q), self.start.kernel.copy(), np.ones(len(self.free))
         positive[self.free] = np.clip(softplus(x[M * q :]), 1e-100, 1e100)
-        moved = np.where(self.is_width, positive[:-1] ** -2.0, positive[:-1])  # (12.27)
+        moved = np.clip(np.where(self.is_width, positive[:-1] ** -2.0, positive[:-1]), 1e-100, 1e100)  # (12.27)
         kernel.parameters = np.where(self.free[:-1], moved, kernel.parameters)
         noise = positive[-1] + self.noise_floor if self.free[-1] else self.start.noise_variance
         return Parameters(mu, S, Z, kernel, float(noise))

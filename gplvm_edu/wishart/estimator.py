@@ -59,9 +59,8 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
     init_noise_variance : float or None
         None: the trace of S. More than any axis can hold, it lets EM forget the size of its start.
     max_iter, tol : int, float
-        EM stops when a step gains less than `tol` nats a feature dimension, and changes no axis by more than a
-        thousandth of its length. Chapter 4, "How long is long enough?", says
-        how many steps to expect.
+        EM stops when a step gains less than `tol` nats per feature, and changes no axis by more than a
+        thousandth of its length. Chapter 4, "How long is long enough?", says how many steps to expect.
     random_state : None, int, RandomState or Generator
         For the random start and for `sample_kernels`.
     verbose : bool
@@ -108,7 +107,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         "score_samples": MATRICES,
         "score": MATRICES,
         "sample": "it draws kernel matrices and no rows of data: `sample_kernels`",
-        "place": "stationarity, equation (4.19), gives a new point one place, and `transform` computes it",
+        "place": "stationarity, equation (4.23), gives a new point one place, and `transform` computes it",
         "impute": "the kernel between a row with gaps and the fitted points is not known",
     }
 
@@ -176,13 +175,13 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         return self
 
     def transform(self, Y) -> np.ndarray:
-        """Places of new points, (M, q), equation (4.19).
+        """Places of new points, (M, q), equation (4.23).
 
         Y holds rows of data, or kernel values or distances (M, N) to the points fitted, as `metric` says.
         """
         Y = self.check_data(Y, reset=False)
-        K_new = self.kernel_(Y, self._fit_rows) if self.metric == "kernel" else self._as_kernel(Y)
-        return place_new_points(K_new, self._fit_kernel, self.embedding_, self.noise_variance_)
+        A_new = self.kernel_(Y, self._fit_rows) if self.metric == "kernel" else self._as_kernel(Y)
+        return place_new_points(A_new, self._fit_kernel, self.embedding_, self.noise_variance_)
 
     def sample_kernels(self, n_features, n_samples=1, random_state=None) -> np.ndarray:
         """Draw kernel matrices (n_samples, N, N) of the fitted points from the model, offsets left at zero."""
@@ -206,12 +205,12 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
             )
         return X, s2
 
-    def _as_kernel(self, A):
-        """A kernel matrix of the proximities A, up to what centring removes, equation (4.20)."""
+    def _as_kernel(self, given):
+        """A kernel matrix of the proximities that were given, up to what centring removes, equation (4.24)."""
         if self.metric == "precomputed":
-            return A
-        A = new_distances(A, self.metric.replace("_", " "))
-        return -0.5 * (A**2 if self.metric == "distance" else A)
+            return given
+        d = new_distances(given, self.metric.replace("_", " "))
+        return -0.5 * (d**2 if self.metric == "distance" else d)
 
     def _covariance(self, Y):
         """S for the rows of Y, or for the kernel matrix or the distances given as Y; refuses bad ones."""
@@ -220,7 +219,7 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
         checks.components(self.n_components, N, D, max(N - 2, 0), because, spare="a kernel's features are many")
         if self.metric == "kernel":
             self.kernel_ = self.start_kernel(inverse_width=_inverse_width(Y))
-            K, rows = self.kernel_(Y), Y
+            A, rows = self.kernel_(Y), Y
         else:
             if self.metric == "precomputed":
                 Y = checks.symmetric(Y, "The kernel matrix")
@@ -228,12 +227,12 @@ class ProbabilisticKernelPCA(IterativeFit, KernelModel, LatentModel):
                 kind = self.metric.replace("_", " ")
                 Y = np.where((Y < 0) & (Y > -1e-10 * np.abs(Y).max()), 0.0, Y)  # rounding of a - 2b + c
                 Y = checks.distances(Y, f"The matrix of {kind}s", kind, 'a kernel matrix, metric="precomputed"')
-            K, rows = self._as_kernel(Y), None
-        S = centred(K, "The kernel matrix") / len(K)  # (4.13)
+            A, rows = self._as_kernel(Y), None
+        S = centred(A, "The kernel matrix") / len(A)  # (4.17)
         _check_definite(S, self.metric)
         if self.metric == "squared_distance" and checks.is_metric(Y):
             checks.warn(MAY_BE_PLAIN.format(N=len(Y)))
-        self._fit_rows, self._fit_kernel = rows, K
+        self._fit_rows, self._fit_kernel = rows, A
         return S
 
     def _check_combinations(self):
@@ -297,17 +296,17 @@ def _check_definite(S, metric):
     if metric == "squared_distance":
         raise ValueError(
             f"No points have these squared distances: they are not Euclidean ({share}). Were they squared "
-            'once too often, or not at all (metric="distance")? If neither, the nearest kernel that has points is K = '
-            f'{nearest.format("-A / 2")} (chapter 4, "From distances").'
+            'once too often, or not at all (metric="distance")? If neither, the nearest kernel that has points is A = '
+            f'{nearest.format("-D2 / 2")} (chapter 4, "From distances").'
         )
     if metric == "distance":
         raise ValueError(
             f"No points have these distances: they are not Euclidean ({share}). Were squared distances "
             'passed? They go in with metric="squared_distance". If not, the nearest kernel that has '
-            f'points is K = {nearest.format("-D**2 / 2")} (chapter 4, "From distances").'
+            f'points is A = {nearest.format("-D**2 / 2")} (chapter 4, "From distances").'
         )
     raise ValueError(
         f"The matrix is not positive semi-definite ({share}), so it is nobody's kernel matrix. The "
-        'nearest one that is: nearest_semidefinite(K) from gplvm_edu.linalg (chapter 4, "From '
+        'nearest one that is: nearest_semidefinite(A) from gplvm_edu.linalg (chapter 4, "From '
         'distances").'
     )

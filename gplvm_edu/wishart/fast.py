@@ -12,12 +12,13 @@ import numpy as np
 def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float, float]:
     r"""As `em.em_step`; and, third, `model.log_likelihood` of the positions and the noise that came in.
 
-    .. math:: X = Q \,\mathrm{diag}(d)\, V^\top, \quad h_i^2 = d_i^2 + \sigma^2, \quad A = Q\, \mathrm{diag}(d_i / h_i):
-              \qquad X^+ = S A\, (A^\top S A + \sigma^2 I)^{-1} \mathrm{diag}(h)\, V^\top
+    .. math:: X = U\, \mathrm{diag}(l_i)\, R^\top, \quad h_i^2 = l_i^2 + \sigma^2, \quad
+              P = U\, \mathrm{diag}(l_i / h_i):
+              \qquad X^+ = S P\, (P^\top S P + \sigma^2 I)^{-1} \mathrm{diag}(h_i)\, R^\top
 
     Notes
     -----
-    Costs O(N^2 q). Chapter 4, equations (4.14), (4.26) and (4.27).
+    Costs O(N^2 q). Chapter 4, equations (4.18), (4.32) and (4.33).
 
     Examples
     --------
@@ -27,14 +28,14 @@ def em_step(S, latent, noise_variance) -> tuple[np.ndarray, float, float]:
     """
     X, s2 = latent, noise_variance
     N, q = X.shape
-    Q, R = np.linalg.qr(X)
-    U, d, Vt = np.linalg.svd(R)
-    h = np.sqrt(d**2 + s2)  # roots of the eigenvalues of M
-    A = Q @ (U * (d / h))
-    SA, trace = S @ A, np.trace(S)  # (N, q)
-    ASA = A.T @ SA
-    ln_det_C = (N - q) * np.log(s2) + 2.0 * np.sum(np.log(h))  # (4.14)
-    value = -0.5 * (ln_det_C + (trace - np.trace(ASA)) / s2)  # (4.13)
-    B = np.linalg.solve(ASA + s2 * np.eye(q), SA.T)  # (q, N)
-    X_new = (B.T * h) @ Vt  # (4.26)  (N, q)
-    return X_new, float((trace - np.sum(B * SA.T)) / N), float(value)  # (4.27)
+    U, T = np.linalg.qr(X)
+    V, l, Rt = np.linalg.svd(T)
+    h = np.sqrt(l**2 + s2)  # roots of the eigenvalues of M
+    P = U @ (V * (l / h))
+    SP, trace = S @ P, np.trace(S)  # (N, q)
+    PSP = P.T @ SP
+    ln_det_K = (N - q) * np.log(s2) + 2.0 * np.sum(np.log(h))  # (4.18)
+    value = -0.5 * (ln_det_K + (trace - np.trace(PSP)) / s2)  # (4.17)
+    solved = np.linalg.solve(PSP + s2 * np.eye(q), SP.T)  # (q, N)
+    X_new = (solved.T * h) @ Rt  # (4.32)  (N, q)
+    return X_new, float((trace - np.sum(solved * SP.T)) / N), float(value)  # (4.33)

@@ -6,6 +6,7 @@ Each is loaded when it is first asked for: a chapter waits for its own explorer 
 from importlib import import_module
 
 _WHERE = {
+    "em_lengths": "living",
     "explore_gplvm": "gplvm",
     "explore_gtm": "gtm",
     "explore_gtm_variants": "gtm_variants",
@@ -21,7 +22,10 @@ _WHERE = {
     "explore_wishart": "wishart",
     "gp_posterior": "living",
     "latent_map": "living",
+    "ppca_floor": "living",
     "show_source": "source",
+    "two_divergences": "living",
+    "wishart_ellipses": "living",
 }
 __all__ = sorted(_WHERE)
 

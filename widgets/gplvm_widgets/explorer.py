@@ -72,6 +72,7 @@ class Explorer(W.VBox):
     - `iterates(settings)`: a generator of (share done, state) for Run;
     - `point(panel, x, y)`: the settings that a click or a drag at data coordinates of a panel asks for;
       `nudge(panel, right, up)` does the same for the arrow keys (a panel takes part if its `listens` says so);
+      `gesture(panel, x, y, phase)` is for those to whom "down", "move" and "up" are not the same;
     - `unused(settings)`: {control: why it has no effect now}; these controls are disabled, and say why ('' puts a
       control out of sight, where it belongs to another view);
     - `why_no_run(settings)`: why there is nothing to run now, '' where there is; Run is disabled, and says why;
@@ -115,6 +116,10 @@ class Explorer(W.VBox):
     def point(self, panel, x, y):
         """Nothing to point at, unless a subclass says otherwise."""
         return {}
+
+    def gesture(self, panel, x, y, phase):
+        """Pressing and dragging are the same and letting go is nothing, unless a subclass says otherwise."""
+        return {} if phase == "up" else self.point(panel, x, y)
 
     def nudge(self, panel, right, up):
         """No use of the arrow keys, unless a subclass says otherwise."""
@@ -208,7 +213,8 @@ class Explorer(W.VBox):
 
     @in_turn
     def _hear(self, change):
-        if not self._quiet:
+        moved = four_digits(change["old"]) != four_digits(change["new"])  # a page may answer with digits of its own
+        if moved and not self._quiet:
             self.on_change({name for name, control in self.controls.items() if control is change["owner"]})
 
     def on_change(self, names):
@@ -276,14 +282,15 @@ class Explorer(W.VBox):
         if self.raise_errors:
             raise error
 
-    def _on_point(self, panel, x, y):
-        self._want(lambda: self.point(panel, x, y))
+    def _on_point(self, panel, x, y, phase="down"):
+        self.want(lambda: self.gesture(panel, x, y, phase))
 
     def _on_arrow(self, panel, right, up):
-        self._want(lambda: self.nudge(panel, right, up))
+        self.want(lambda: self.nudge(panel, right, up))
 
     @in_turn
-    def _want(self, ask):
+    def want(self, ask):
+        """Set what `ask()` answers, where it is new; an error of it is shown."""
         try:
             wanted = {name: value for name, value in ask().items() if self.controls[name].value != value}
             if wanted:

@@ -75,7 +75,7 @@ def spectrum(data, model):
 
 
 def best_noise(data, model, q):
-    """The noise variance of greatest likelihood: the mean of the eigenvalues that are not kept, (1.11)."""
+    """The noise variance of greatest likelihood: the mean of the eigenvalues that are not kept, (1.14)."""
     lam, _ = spectrum(data, model)
     return lam[q:].mean()
 
@@ -150,7 +150,7 @@ def spectrum_and_floor(data, model, noise, q, state):
     shown = min(len(lam), 12)
     place, kept = np.arange(1, shown + 1), np.arange(1, shown + 1) <= q
     above = np.maximum(lam[:shown] - s2, 0)
-    more = f", first {shown} of {len(lam)}" if shown < len(lam) else ""
+    name = f"eigenvalues, {shown} of {len(lam)}" if shown < len(lam) else f"eigenvalues of {MATRIX[model]}"
     return Panel(
         [
             Bars("noise", place, np.minimum(lam[:shown], s2), colour="pale", label="noise"),
@@ -159,7 +159,7 @@ def spectrum_and_floor(data, model, noise, q, state):
             Rules("floor", y=[s2], colour="accent", label=f"noise floor {s2:.3g}"),
         ],
         title="spectrum and noise floor",
-        x=Axis(f"eigenvalues of {MATRIX[model]}{more}", (0.3, shown + 0.7)),
+        x=Axis(name, (0.3, shown + 0.7)),
         y=Axis("variance", (0, 1.1 * max(lam[0], 1.15 * min(s2, 3 * lam[0])))),
     )
 
@@ -276,7 +276,7 @@ class PPCAExplorer(Explorer):
             dict(data="oil flow", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
             dict(noise=10.0),
             "It shrinks towards the origin: the more noise the model expects, the less it believes each point, "
-            "and the posterior means (1.8) fall back to the prior. An axis whose eigenvalue sinks below the floor "
+            "and the posterior means (1.10) fall back to the prior. An axis whose eigenvalue sinks below the floor "
             "is switched off altogether.",
             ("it spreads", "it shrinks", "it stays"),
             1,
@@ -286,7 +286,7 @@ class PPCAExplorer(Explorer):
             dict(data="digits", model="primal", noise=1.0, rotate=0, q=2, exponent="corrected: +1/2"),
             dict(rotate=60),
             "Only the embedding. The likelihood, the spectrum and the reconstruction depend on W W' alone, and a "
-            "rotation cancels in it (1.10): the axes of a PPCA plot have no meaning of their own.",
+            "rotation cancels in it (1.13): the axes of a PPCA plot have no meaning of their own.",
             ("all four", "the embedding and the reconstruction", "the embedding alone"),
             2,
         ),
@@ -296,7 +296,7 @@ class PPCAExplorer(Explorer):
             dict(model="dual"),
             "The picture of the points is the same up to a stretch of each axis, so the subspace is shared. "
             "Nothing else is: the noise is an average over N - q instead of D - q eigenvalues, and the likelihood "
-            "is that of another model (1.17).",
+            "is that of another model (1.22).",
             ("all the same", "the same directions, other noise and likelihood", "nothing is the same"),
             1,
         ),
@@ -312,7 +312,7 @@ class PPCAExplorer(Explorer):
             "start": {"rotate": slider(0, -180, 180, 5, "rotation")},
             "size": {"q": slider(2, 1, 8, 1, "dimensions q")},
             "more": {
-                "exponent": menu(list(EXPONENTS), name="exponent in (1.10)"),
+                "exponent": menu(list(EXPONENTS), name="exponent in (1.13)"),
                 "point": number(0, 0, N_POINTS - 1, "point"),
             },
         }

@@ -351,7 +351,7 @@ class UnifyExplorer(Explorer):
             BASE,
             dict(preset="smallest"),
             "The two smallest: without them the discarded bars are more alike, and the gap shrinks. But the kept "
-            "bars now lie below the noise, so their lengths (3.9) are imaginary. In the picture of all pairs the "
+            "bars now lie below the noise, so their lengths (3.11) are imaginary. In the picture of all pairs the "
             "cheapest stand left of the line; the best that can be had is the star, the two largest.",
             (
                 "the two smallest, and we can",
@@ -365,7 +365,7 @@ class UnifyExplorer(Explorer):
             "star, the best pair that can be had, go?",
             BASE,
             dict(direction="KL(K || S)"),
-            "Nowhere: the largest two are still the best feasible pair (3.17). What falls is the noise, from the "
+            "Nowhere: the largest two are still the best feasible pair (3.21). What falls is the noise, from the "
             "arithmetic to the harmonic mean of the discarded.",
             ("it stays with the two largest", "to the two smallest", "to a pair in the middle"),
             0,
@@ -375,7 +375,7 @@ class UnifyExplorer(Explorer):
             BASE,
             dict(part="inverse of K", preset="smallest"),
             "The two smallest, for either direction (try both). Where the low-rank part sits decides which end of "
-            "the spectrum is kept; the direction decides only which mean the noise is (3.18). The smallest direction "
+            "the spectrum is kept; the direction decides only which mean the noise is (3.23). The smallest direction "
             "of centred data is the same for all points, so one latent dimension says nothing.",
             (
                 "the two largest still",

@@ -1,10 +1,24 @@
 """Living figures: pictures that compute in the page, by hand, finger or key, with no kernel and no network.
 
-`living` puts a scene into a page together with a small function of its own; `latent_map` and `gp_posterior` are two.
+`living` puts a scene into a page together with a small function of its own; all the others are figures made with it.
 """
 
+from .em_lengths import em_lengths
 from .figure import LivingFigure, living, modules
 from .gp_posterior import gp_posterior
 from .latent_map import latent_map
+from .ppca_floor import ppca_floor
+from .two_divergences import two_divergences
+from .wishart_ellipses import wishart_ellipses
 
-__all__ = ["LivingFigure", "gp_posterior", "latent_map", "living", "modules"]
+__all__ = [
+    "LivingFigure",
+    "em_lengths",
+    "gp_posterior",
+    "latent_map",
+    "living",
+    "modules",
+    "ppca_floor",
+    "two_divergences",
+    "wishart_ellipses",
+]

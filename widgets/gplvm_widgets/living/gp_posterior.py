@@ -5,34 +5,48 @@ The page computes with `gp.js`; here the same numbers come from `gplvm_edu.kerne
 
 import numpy as np
 
-from gplvm_edu import checks, kernels
-from gplvm_edu.kernels import RBF, Linear, Matern32, Periodic, White, gp_log_marginal_likelihood
-from gplvm_edu.linalg import log_determinant
+from gplvm_edu import checks
+from gplvm_edu.kernels import RBF, Linear, Matern32, Periodic
 
-from ..scene import Axis, Band, Bars, Lines, Panel, Points, Rules, Scene, Texts
+from ..conditioning import (
+    ACROSS,
+    DEPTH,
+    FIVE,
+    INVERSE_WIDTH,
+    MOST,
+    REACH,
+    TWO_OPTIMA,
+    evidence_panel,
+    number,
+    places,
+    posterior_of,
+    surface_of,
+    surface_panel,
+    terms_of,
+)
+from ..scene import Axis, Band, Lines, Panel, Points, Scene
 from .figure import LivingFigure, living, modules
 
 KERNELS = ("RBF", "Matérn 3/2", "linear", "periodic")
 PERIOD = 2.0
 BOX = (-3.0, 3.0, -3.0, 3.0)  # of the panel with the functions
+WIDTHS, NOISES = (-1.0, 2.0), (-4.0, 0.0)  # of the sliders and of the surface: powers of ten
 GRID = np.linspace(-3, 3, 121)
 N_DRAWS = 3
 JITTER = 1e-8  # on the diagonal of the posterior covariance, before its factor is taken: 1e-4 in a draw
-MOST = 40  # data
-REACH = 0.035  # a click nearer than this share of the panel's height means the datum
-MINUS = "\N{MINUS SIGN}"
-TERMS = (("fit", f"{MINUS}½ y'K⁻¹y"), ("volume", f"{MINUS}½ ln |K|"), ("constant", f"{MINUS}½ n ln 2π"), ("sum", ""))
-OPENING = ((-2.2, -0.9), (-1.3, 0.3), (-0.4, 0.9), (0.3, 0.2), (1.9, -0.6))
+BETWEEN = (1.0, 0.05)  # inverse width and noise variance to which “Two optima” goes: at neither of them
 HINT = (
-    "Click to add a datum; drag it, or click it to take it away. Keys: arrows move the ringed datum, Enter adds one, "
-    "Delete removes it, Space takes the next."
+    "Click to add a datum, drag it, click it to take it away, and drag the cross on the surface (keys: arrows move the "
+    "ringed datum or the cross, Enter adds one, Delete removes it, Space takes the next). Question: press “Two optima” "
+    "and drag the cross to each star: which of the two settings takes the dip near x = \N{MINUS SIGN}1.8 for a wave of "
+    "the function, and which for noise?"
 )
 
 
 def gp_posterior(
-    data=OPENING, kernel="RBF", inverse_width=1.0, noise_variance=0.01, title="Put data down", name="gp-posterior"
+    data=FIVE, kernel="RBF", inverse_width=1.0, noise_variance=0.01, title="Put data down", name="gp-posterior"
 ) -> LivingFigure:
-    """Gaussian process regression under the reader's hand: mean, band of two deviations, draws, and the evidence.
+    """Gaussian process regression under the reader's hand: posterior, draws, terms and surface of the evidence.
 
     Parameters
     ----------
@@ -54,8 +68,9 @@ def gp_posterior(
 
     Notes
     -----
-    Chapter 2, equations (2.25) to (2.27). A draw is the mean plus L e, equation (2.4), with the same e for all states
-    of the figure, so that it moves no more than the data make it.
+    Chapter 2, equations (2.7), (2.8) and (2.10): `gp_posterior`, `evidence_terms` and `evidence_surface` of
+    `gplvm_edu.kernels` give the same numbers. A draw is the mean plus L e, equation (2.4), with the same e for all
+    states of the figure, so that it moves no more than the data make it.
 
     Examples
     --------
@@ -76,9 +91,15 @@ def gp_posterior(
         "normals": normals(),
         "jitter": JITTER,
         "box": list(BOX),
+        "widths": list(WIDTHS),
+        "noises": list(NOISES),
+        "depth": DEPTH,
+        "two_optima": np.array(TWO_OPTIMA).T.ravel(),
+        "between": list(BETWEEN),
         "kernels": list(KERNELS),
         "most": MOST,
         "reach": REACH,
+        "across": ACROSS,
     }
     scene = posterior_scene(x, y, kernel, gamma, noise)
     return living(scene, modules("gp.js", "gp_posterior.js"), stored, name, title, HINT)
@@ -120,27 +141,18 @@ def kernel_of(name, inverse_width):
 
 
 def posterior_numbers(x, y, kernel, inverse_width, noise):
-    """Mean and deviation on the grid (M,), draws (n, M), and the three terms of (2.27) with their sum."""
-    k, X = kernel_of(kernel, inverse_width), x[:, None]
-    if len(x):
-        mean, covariance = kernels.gp_posterior(k, X, y, GRID[:, None], noise, full_covariance=True)
-    else:
-        mean, covariance = np.zeros(len(GRID)), k(GRID[:, None], GRID[:, None])
+    """Mean and deviation on the grid (M,), draws (n, M), and the three terms of (2.10) with their sum."""
+    k = kernel_of(kernel, inverse_width)
+    mean, covariance = posterior_of(k, x, y, GRID, noise)
     L = np.linalg.cholesky(covariance + JITTER * np.eye(len(GRID)))
     draws = (mean[:, None] + L @ normals()).T  # (2.4)
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return mean, deviation, draws, evidence_terms(k, X, y, noise)
+    return mean, deviation, draws, terms_of(k, x, y, noise)
 
 
-def evidence_terms(kernel, X, y, noise):
-    """Fit, volume and constant of equation (2.27), and their sum, (4,)."""
-    N = len(y)
-    if N == 0:
-        return np.zeros(4)
-    K = (kernel + White(noise))(X)
-    fit = -0.5 * y @ np.linalg.solve(K, y)
-    volume = -0.5 * log_determinant(np.linalg.cholesky(K))
-    return np.array([fit, volume, -0.5 * N * np.log(2 * np.pi), gp_log_marginal_likelihood(kernel, X, y, noise)])
+def surface_numbers(x, y, kernel):
+    """The log evidence for each noise variance (a row) and each inverse width (a column) of the surface, (25, 25)."""
+    return surface_of([kernel_of(kernel, gamma) for gamma in places(*WIDTHS)], x, y, places(*NOISES))
 
 
 def posterior_scene(x, y, kernel, inverse_width, noise) -> Scene:
@@ -161,32 +173,11 @@ def posterior_scene(x, y, kernel, inverse_width, noise) -> Scene:
         key="functions",
         listens="drag",
         span=2,
+        rows=2,
     )
-    return Scene([functions, evidence_panel(terms)], columns=3, row_height=330, says=sentence(len(x), kernel, terms))
-
-
-def evidence_panel(terms):
-    """The terms as bars from zero, with their numbers."""
-    low, high = round_limits(terms)
-    room, place = 0.035 * (high - low), np.arange(len(terms))
-    marks = [Rules("zero", y=[0.0])]
-    for k, ((name, formula), value) in enumerate(zip(TERMS, terms, strict=True)):
-        colour = (0, 4, "quiet", "ink")[k]
-        marks.append(Bars(f"term {k}", [k], [value], colour=colour, width=0.7, label=f"{name} {formula}".strip()))
-    ends = terms + np.where(terms < 0, -room, room)
-    marks.append(Texts("numbers", place, ends, [number(v) for v in terms]))
-    across = Axis("", (-0.6, 3.6), ticks=tuple(range(4)), tick_labels=tuple(name for name, _ in TERMS))
-    return Panel(marks, title="log evidence, term by term", x=across, y=Axis("", (low, high)), key="evidence")
-
-
-def round_limits(terms):
-    """Limits that change seldom: from a round number to a round number."""
-
-    def up(value):
-        steps = (5, 10, 20, 50, 100, 200, 500)
-        return 0 if value <= 0 else next((r for r in steps if r >= value), 1000 * np.ceil(value / 1000))
-
-    return -float(max(up(-1.15 * min(terms)), 5)), float(max(up(1.15 * max(terms)), 5))
+    surface = surface_panel(surface_numbers(x, y, kernel), WIDTHS, NOISES, (inverse_width, noise), INVERSE_WIDTH)
+    panels = [functions, evidence_panel(terms), surface]
+    return Scene(panels, columns=3, row_height=235, says=sentence(len(x), kernel, terms))
 
 
 def sentence(N, kernel, terms):
@@ -194,8 +185,3 @@ def sentence(N, kernel, terms):
     fit, volume, constant, total = map(number, terms)
     what = f"{N} {'datum' if N == 1 else 'data'}, {kernel} kernel"
     return f"{what}: log evidence {total} = fit {fit}, volume {volume}, constant {constant}"
-
-
-def number(value):
-    """Two digits after the point, with a proper minus."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", MINUS)

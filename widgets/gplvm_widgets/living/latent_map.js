@@ -9,7 +9,7 @@ export function mapOf(data) { // x -> {mean (D,), deviation (1,) or (D,), share 
   return (x) => ({ ...doubtAt(x), mean: meanAt(x) });
 }
 function deviations({ kernel, centres, noise, weight_covariance: C, largest }) {
-  if (C) { // of a plane with uncertain weights: x'C x, (1.18)
+  if (C) { // of a plane with uncertain weights: x'C x, (1.24)
     return ([a, b]) => {
       const deviation = Math.sqrt(Math.max(C[0] * a * a + (C[1] + C[2]) * a * b + C[3] * b * b, 0));
       return { deviation: [deviation], share: deviation / largest };
@@ -22,7 +22,7 @@ function deviations({ kernel, centres, noise, weight_covariance: C, largest }) {
     return { deviation: [Math.sqrt(variance)], share: Math.sqrt(variance / Math.max(prior, 1e-300)) };
   };
 }
-function sums(data) { // m + B x + k(x, Z) A: (1.2), (5.7), (9.2), (13.2)
+function sums(data) { // m + B x + k(x, Z) A: (1.4), (5.7), (9.2), (13.2)
   const { constant, linear, kernel, centres, weights } = data, D = constant.length;
   return (x) => {
     const mean = constant.map((m, d) => m + linear[2 * d] * x[0] + linear[2 * d + 1] * x[1]);

@@ -729,7 +729,7 @@ function render({ model, el }) {
   const problem = element("div", "gplvm-problem", el), root = element("div", "", el), scene = new SceneFigure(root);
   problem.setAttribute("role", "alert");
   const code = codeBox(el);
-  let busy = null, waiting = null, count = 0, changed = new Set();
+  let busy = null, waiting = [], count = 0, changed = new Set();
   const send = (message) => { // one at a time: the newest place counts, the others are dropped
     clearTimeout(busy);
     busy = setTimeout(answered, 1000);
@@ -738,12 +738,14 @@ function render({ model, el }) {
   function answered() {
     clearTimeout(busy);
     busy = null;
-    const next = waiting;
-    waiting = null;
-    if (next) send(next);
+    if (waiting.length) send(waiting.shift());
   }
-  const report = (message) => busy ? waiting = message : send(message);
-  scene.onPoint = (panel, x, y, phase) => phase !== "up" && report({ type: "point", panel, x, y, phase });
+  function report(message) { // of one gesture, "down" and "up" are never dropped; a new gesture drops the former
+    if (!busy) send(message);
+    else if (message.type === "arrow" || message.phase === "down") waiting = [message];
+    else waiting = [...waiting.filter(({ phase }) => phase !== message.phase), message];
+  }
+  scene.onPoint = (panel, x, y, phase) => report({ type: "point", panel, x, y, phase });
   scene.onArrow = (panel, right, up) => report({ type: "arrow", panel, right, up });
   function update() {
     const frame = model.get("frame"), names = [...changed];

@@ -31,8 +31,9 @@ class SceneView(_Traits):
 
     Parameters
     ----------
-    on_point : function of (panel, x, y)
-        The reader has clicked, or drags, at these data coordinates.
+    on_point : function of (panel, x, y, phase)
+        The reader has clicked, or drags, at these data coordinates; the phase, where the page tells it, is "down",
+        "move" or "up".
     on_arrow : function of (panel, right, up)
         An arrow key: one step, or five with Shift.
     on_seen, on_gone : functions without arguments
@@ -41,7 +42,7 @@ class SceneView(_Traits):
 
     def __init__(self, on_point=None, on_arrow=None, on_seen=None, on_gone=None):
         self._do = {
-            "point": lambda m: on_point and on_point(m["panel"], m["x"], m["y"]),
+            "point": lambda m: on_point and on_point(m["panel"], m["x"], m["y"], *_phase(m)),
             "arrow": lambda m: on_arrow and on_arrow(m["panel"], m["right"], m["up"]),
             "seen": lambda m: on_seen and on_seen(),
             "hello": lambda m: on_seen and on_seen(),
@@ -79,3 +80,7 @@ class SceneView(_Traits):
 
     def _hear(self, widget, message, buffers):
         self.hear(message)
+
+
+def _phase(message):
+    return (message["phase"],) if "phase" in message else ()
