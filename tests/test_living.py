@@ -514,22 +514,16 @@ PIXEL = """([name, panel, x, y]) => {
   view.canvas.scrollIntoView({block: 'nearest'});
   const area = view.canvas.getBoundingClientRect();
   return [area.left + view.X(x), area.top + view.Y(y)]; }"""
-FRAMES = """async ([name, panel]) => {
+FRAMES = """async ([name, panel, count]) => {
   const canvas = document.querySelector(`${name} [data-key="${panel}"] .gplvm-canvas`);
-  const area = canvas.getBoundingClientRect();
-  const frame = () => new Promise(requestAnimationFrame);
-  const rate = async (act) => {
-    let count = 0;
-    const start = performance.now();
-    while (performance.now() - start < 500) { act(count++); await frame(); }
-    return 1000 * count / (performance.now() - start); };
-  const drag = (k) => canvas.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, buttons: 1, pointerId: 1,
-    clientX: area.left + area.width * (0.5 + 0.3 * Math.cos(k / 9)),
-    clientY: area.top + area.height * (0.5 + 0.3 * Math.sin(k / 7)) }));
-  const rates = [[], []];
-  for (let k = 0; k < 6; k++) { rates[0].push(await rate(() => {})); rates[1].push(await rate(drag)); }
-  const middle = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
-  return rates.map(middle); }"""
+  const area = canvas.getBoundingClientRect(), start = performance.now();
+  for (let k = 0; k < count; k++) {
+    canvas.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, buttons: 1, pointerId: 1,
+      clientX: area.left + area.width * (0.5 + 0.3 * Math.cos(k / 9)),
+      clientY: area.top + area.height * (0.5 + 0.3 * Math.sin(k / 7)) }));
+    await new Promise(requestAnimationFrame);
+  }
+  return 1000 * count / (performance.now() - start); }"""
 
 
 class StaticPage:
@@ -558,6 +552,16 @@ class StaticPage:
 
     def evaluate(self, *args):
         return self.do(self.page.evaluate, *args)
+
+    def thread_milliseconds(self):
+        """The processor's time that the page's main thread has taken: scripts, layout, drawing."""
+
+        def asked():
+            self.session = getattr(self, "session", None) or self.page.context.new_cdp_session(self.page)
+            self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+            return {m["name"]: m["value"] for m in self.session.send("Performance.getMetrics")["metrics"]}
+
+        return 1000 * self.browser.do(asked)["TaskDuration"]
 
     def scene(self):
         """What the page draws now, after the next frame."""
@@ -940,18 +944,26 @@ def test_a_turned_telephone_is_laid_out_anew(open_page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("which, panel", [("oil", "plane"), ("digits", "plane"), ("posterior", "functions")])
-def test_dragging_keeps_up_with_the_screen(which, panel, open_page, record_property):
+@pytest.mark.parametrize(
+    "which, panel, most", [("oil", "plane", 8), ("digits", "plane", 8), ("posterior", "functions", 13)]
+)
+def test_dragging_keeps_up_with_the_screen(which, panel, most, open_page, record_property):
+    # What a move costs is the processor's time of the page's own thread: frames a second also tell how busy the machine
+    # is with other things, and with two other tests beside it the empty page had 23.
     page = open_page(which)
     start = (0.0, 0.0) if which == "posterior" else (0.1, 0.1)
     page.do(page.page.mouse.move, *page.pixel(which, panel, start))
     page.do(page.page.mouse.down)
     before = page.scene()
-    empty, dragging = page.evaluate(FRAMES, [ROOT + which, panel])
-    record_property("frames", f"{which}: {dragging:.0f} frames a second while dragging, {empty:.0f} in an empty loop")
-    print(f"{which}: {dragging:.0f} frames a second while dragging, {empty:.0f} in an empty loop")
+    page.evaluate(FRAMES, [ROOT + which, panel, 30])  # once, so that the browser has compiled what it will run
+    began = page.thread_milliseconds()
+    frames = page.evaluate(FRAMES, [ROOT + which, panel, 90])
+    cost = (page.thread_milliseconds() - began) / 90
+    said = f"{which}: {cost:.1f} ms of the page's thread for a move, {frames:.0f} moves a second"
+    record_property("frames", said)
+    print(said)
     assert page.scene().says != before.says  # it did move
-    assert dragging > 0.8 * empty
+    assert 0.1 < cost < most  # a screen that shows sixty a second gives 16.7
 
 
 @pytest.mark.browser
