@@ -7,6 +7,7 @@ answers that are no answer. What holds for the checkers of every topic is in tes
 
 import sys
 import tracemalloc
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -456,6 +457,14 @@ def unlike(Y, Ks, constant=1.0, sign=1.0):
     return sign * np.sum(values)
 
 
+def above_the_mean_of_all(lam, q):
+    def gap(kept):
+        rest = np.delete(lam, kept)
+        return np.inf if lam[kept].min() < lam.mean() else np.log(rest.mean()) - np.log(rest).mean()
+
+    return min((list(kept) for kept in combinations(range(len(lam)), q)), key=gap)
+
+
 def scales(Y, K):
     e = linalg.solve_triangular(np.linalg.cholesky(K), Y, lower=True)
     return 1 / np.sqrt(np.mean(e**2, axis=0))
@@ -509,6 +518,7 @@ TABLE["unify.3"] = Row(
         (lambda lam, q: [1] * q, "twice"),
         (lambda lam, q: largest(lam, q) + 1, "best feasible"),
         (lambda lam, q: list(range(q)), "best feasible"),
+        (above_the_mean_of_all, "best feasible"),
     ],
 )
 TABLE["unify.4"] = Row(

@@ -89,9 +89,12 @@ def map_from_distances(function):
 def retained_set(function):
     """function(eigenvalues, q): positions of the eigenvalues to keep, feasible and of least divergence."""
     _demand_function(function)
+    problems = []
     for seed, q in enumerate((2, 2, 2, 2, 1, 3)):
         rng = np.random.default_rng(seed)
-        lam = rng.permutation(np.concatenate([np.exp(rng.normal(size=6)), [0.001, 0.004]]))
+        problems.append((rng.permutation(np.concatenate([np.exp(rng.normal(size=6)), [0.001, 0.004]])), q))
+    problems.append((np.array([0.1, 10.0, 1.0, 0.2]), 2))  # here no set passes if the mean of all is the noise
+    for lam, q in problems:
         found = np.sort(_positions(function(lam, q), lam))
         order = np.argsort(-lam)
         right = np.sort(order[:q]).tolist()
