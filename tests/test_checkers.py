@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 from scipy.special import erf
 from scipy.stats import multivariate_normal
 from test_hostile_answers import VALUES, WITHOUT_NUMBERS, calls_of, right
 
 from gplvm_edu.exercises import check, exercise_names, guard
+from gplvm_edu.unify import ClassicalMDS
 
 TOPICS = ("ppca", "kernels", "unify", "wishart")
 EXERCISES = [name for topic in TOPICS for name in exercise_names(topic)]
@@ -375,12 +376,13 @@ TABLE["kernels.7"] = Row(
     right=[
         *("hdca", "a, c, d, h", "A C D H", "(a), (c), (d), (h)", "a; c; d; h", "a, c, d and h", "a,c & d/h"),
         *("The kernels are a, c, d and h.", ["a", "c", "d", "h"], ("(a)", "(c)", "(d)", "(h)"), set("acdh")),
-        *(np.array(list("acdh")), np.array("acdh"), "acdhh"),
+        *(np.array(list("acdh")), np.array("acdh"), "acdhh", {letter: letter in "acdh" for letter in "abcdefgh"}),
     ],
     wrong=[
         ("acdhb", "(b) is none: on a grid"),
         ("a, c, d, e, h", "not symmetric"),
         ("acd", "1 of those that you left out is a kernel"),
+        ({letter: letter in "acdhe" for letter in "abcdefgh"}, "not symmetric"),
         ("a", "3 of those that you left out are kernels"),
         ("xyz", "letters from a to h"),
         ("all but b, e, f, g", "letters from a to h"),
@@ -410,8 +412,36 @@ def kl_with_means(m, S, n, K):
 
 def mds(D, q, power=2, half=0.5, root=0.5):
     H = eye(D) - 1 / len(D)
-    U, s, _ = np.linalg.svd(-half * H @ D**power @ H)
-    return U[:, :q] * s[:q] ** root
+    lam, U = np.linalg.eigh(-half * H @ D**power @ H)
+    return U[:, ::-1][:, :q] * np.maximum(lam[::-1][:q], 0.0) ** root
+
+
+def mds_by_singular_values(D, q):
+    """Right for points of a flat space; singular values have lost the sign of a negative eigenvalue."""
+    H = eye(D) - 1 / len(D)
+    U, s, _ = np.linalg.svd(-0.5 * H @ D**2 @ H)
+    return U[:, :q] * np.sqrt(s[:q])
+
+
+def mds_by_strain(D, q):
+    """The least strain by descent: no eigenvectors."""
+    H = eye(D) - 1 / len(D)
+    S, rng = -0.5 * H @ D**2 @ H, np.random.default_rng(0)
+
+    def strain(x):
+        X = x.reshape(-1, q)
+        E = X @ X.T - S
+        return np.sum(E**2), (4 * E @ X).ravel()
+
+    options = {"maxiter": 20_000, "gtol": 1e-11, "ftol": 1e-16}
+    return optimize.minimize(
+        strain, rng.standard_normal(len(D) * q), jac=True, method="L-BFGS-B", options=options
+    ).x.reshape(-1, q)
+
+
+def refusing(D, q):
+    """The package's own, which refuses distances that belong to no points."""
+    return ClassicalMDS(q, metric="distance").fit_transform(D)
 
 
 def mds_with_noise(D, q):
@@ -457,10 +487,11 @@ def unlike(Y, Ks, constant=1.0, sign=1.0):
     return sign * np.sum(values)
 
 
-def above_the_mean_of_all(lam, q):
+def above_the_mean_of_all(lam, q, noise=lambda lam, rest: lam.mean()):
     def gap(kept):
+        kept = list(kept)
         rest = np.delete(lam, kept)
-        return np.inf if lam[kept].min() < lam.mean() else np.log(rest.mean()) - np.log(rest).mean()
+        return np.inf if lam[kept].min() < noise(lam, rest) else np.log(rest.mean()) - np.log(rest).mean()
 
     return min((list(kept) for kept in combinations(range(len(lam)), q)), key=gap)
 
@@ -485,7 +516,8 @@ TABLE["unify.1"] = Row(
 TABLE["unify.2"] = Row(
     right=[
         mds,
-        mds_from_the_first_point,
+        mds_by_strain,
+        refusing,
         lambda D, q: mds(D, q) @ turn(q) + 3.0 if q > 1 else -mds(D, q),
         lambda D, q: mds(D, q)[:, ::-1].tolist(),
     ],
@@ -501,6 +533,8 @@ TABLE["unify.2"] = Row(
         (lambda D, q: mds(D, q, root=1.0), "roots"),
         (lambda D, q: mds(D, len(D))[:, -q:], "sorts upwards"),
         (lambda D, q: mds(D, q, power=3), "classical MDS"),
+        (mds_by_singular_values, "lost its sign"),
+        (mds_from_the_first_point, "where an eigenvalue is negative"),
     ],
 )
 TABLE["unify.3"] = Row(
@@ -518,7 +552,11 @@ TABLE["unify.3"] = Row(
         (lambda lam, q: [1] * q, "twice"),
         (lambda lam, q: largest(lam, q) + 1, "best feasible"),
         (lambda lam, q: list(range(q)), "best feasible"),
-        (above_the_mean_of_all, "best feasible"),
+        (above_the_mean_of_all, "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: np.exp(np.mean(np.log(d)))), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: len(d) / np.sum(1 / d)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: np.median(d)), "lies below it"),
+        (lambda lam, q: largest(lam, q) - len(lam), "counted from 0"),
     ],
 )
 TABLE["unify.4"] = Row(

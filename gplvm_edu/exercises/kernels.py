@@ -164,7 +164,7 @@ def one_crossing_each_unit(answer):
 
     Accepted are the three positions of the slider (a step is a factor of 1.12) about the exact one, 14 % to either
     side. With eight functions of 120 points and ten seeds the mean count is closest to one at one of these three in
-    all of a thousand trials, at the middle one in 75 %: less than this can't be read from the picture.
+    98 or 99 of a hundred trials, at the middle one in about 60: less than this can't be read from the picture.
     """
     answer, exact = number(answer), np.pi**2
     if exact / 1.14 < answer < 1.14 * exact:
@@ -227,6 +227,8 @@ def _letters(answer):
     """The letters of an answer: "acdh", "a, c, d and h", ["a", "(c)", "d", "h"], or a sentence of few words."""
     if isinstance(answer, np.ndarray):
         answer = answer.ravel().tolist()
+    if isinstance(answer, dict) and all(isinstance(yes, (bool, np.bool_)) for yes in answer.values()):
+        answer = [letter for letter, yes in answer.items() if yes]  # {"a": True, "b": False, ...}
     try:
         parts = [answer[:1000]] if isinstance(answer, str) else [str(part)[:1000] for part in islice(answer, 100)]
     except TypeError:

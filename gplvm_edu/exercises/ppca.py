@@ -206,12 +206,12 @@ def factor_analysis_noise(function):
         if value.shape == (D, D):
             return "A vector with one variance for each column is wanted, not a matrix: take the diagonal."
         if value.size == 1:
-            return "One number is PPCA's noise, pooled over the columns. Factor analysis keeps one for each, (1.34)."
+            return "One number is PPCA's noise, pooled over the columns. Factor analysis keeps one for each, (1.35)."
         value = vector(value, D, "A vector")
         if close(value, expected):
             continue
         if close(value, np.full(D, expected.mean())):
-            return "That is PPCA's noise, pooled over the columns. Factor analysis keeps one for each, (1.34)."
+            return "That is PPCA's noise, pooled over the columns. Factor analysis keeps one for each, (1.35)."
         if close(value, np.diag(S)):
             return "That is the variance of each column. What W explains is to be taken away."
         if close(value, np.diag(S) - 2 * once):

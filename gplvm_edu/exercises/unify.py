@@ -4,7 +4,14 @@ import numpy as np
 from scipy.stats import multivariate_normal
 
 from ..linalg import double_centre, squared_distances
-from ..unify import gaussian_kl, minimal_divergence, output_scales, preimage_iterates, retained_sets
+from ..unify import (
+    distances_from_similarity,
+    gaussian_kl,
+    minimal_divergence,
+    output_scales,
+    preimage_iterates,
+    retained_sets,
+)
 from . import checker
 from .answers import Unusable, close, number, numbers, two_parts, vector, whole_numbers
 
@@ -82,7 +89,33 @@ def map_from_distances(function):
             "Your points do not have the distances of classical MDS. Square, centre rows and columns, halve, change "
             "the sign; then the leading eigenvectors times the roots of their eigenvalues."
         )
-    return None
+    return _map_of_measured_distances(function)
+
+
+def _map_of_measured_distances(function):
+    """Ten points whose S has a negative eigenvalue, second in size: the q largest are wanted, or a ValueError.
+
+    The negative one belongs to an alternating vector, so that every squared distance is above 2.3 all the same.
+    """
+    lam = np.array([9.0, 6.0, 4.2, 4.0, 3.8, 3.6, 3.4, 3.2, -7.0])
+    start = np.column_stack([np.ones(10), np.tile([1.0, -1.0], 5), np.random.default_rng(0).standard_normal((10, 8))])
+    U = np.roll(np.linalg.qr(start)[0][:, 1:], -1, axis=1)
+    try:
+        answer = function(distances_from_similarity(U * lam @ U.T), 2)
+    except ValueError:
+        return None  # to refuse such distances is right too: the package's ClassicalMDS does
+    X = numbers(answer)
+    if X.shape != (10, 2):
+        return f"For 10 points and q = 2 an array of shape (10, 2) is wanted; yours has {X.shape}."
+    found = squared_distances(X)
+    if close(found, squared_distances(U[:, :2] * np.sqrt(lam[:2])), 1e-5, 1e-6):
+        return None
+    if close(found, squared_distances(U[:, [0, 8]] * np.sqrt([9.0, 7.0])), 1e-5, 1e-6):
+        return (
+            "Right for points of a flat space. Measured distances may give an eigenvalue that is negative and large, "
+            "and you keep it: singular and absolute values have lost its sign. Keep the largest eigenvalues."
+        )
+    return "Right for points of a flat space, but not where an eigenvalue is negative: keep the q largest as they are."
 
 
 @checker("unify.3")
@@ -94,6 +127,8 @@ def retained_set(function):
         rng = np.random.default_rng(seed)
         problems.append((rng.permutation(np.concatenate([np.exp(rng.normal(size=6)), [0.001, 0.004]])), q))
     problems.append((np.array([0.1, 10.0, 1.0, 0.2]), 2))  # here no set passes if the mean of all is the noise
+    problems.append((np.array([90.0, 80.0, 0.01, 12.0]), 1))  # the noise is no geometric or harmonic mean
+    problems.append((np.array([0.3, 60.0, 0.01, 45.0, 0.9, 1.0, 110.0]), 2))  # nor a median
     for lam, q in problems:
         found = np.sort(_positions(function(lam, q), lam))
         order = np.argsort(-lam)
@@ -101,6 +136,8 @@ def retained_set(function):
         if found.tolist() == right:
             continue
         given = f"Of {lam.round(3).tolist()}"
+        if found.min() < 0:
+            return f"{given} you keep those at {found.tolist()}. Positions are counted from 0, upwards."
         if len(found) != q:
             return f"{given} {q} are to be kept, you keep {len(found)}."
         if len(set(found.tolist())) < q:
@@ -112,8 +149,14 @@ def retained_set(function):
                 f"{given} you keep those at {found.tolist()}. The divergence would be smallest there, but the noise "
                 f"is {c:.3f} and {lam[found].min():.3f} lies below it: what is its length in (3.11)?"
             )
+        c = np.mean(np.delete(lam, found))
         if found.tolist() == np.sort(order[-q:]).tolist():
             return f"{given} you keep the smallest. Those are the ones that the noise is to stand for."
+        if lam[found].min() < c:
+            return (
+                f"{given} you keep those at {found.tolist()}. The noise is the arithmetic mean of the others, {c:.3f}, "
+                f"and {lam[found].min():.3f} lies below it."
+            )
         return f"{given} the best feasible set for q = {q} is at {right}, you keep {found.tolist()}."
     return None
 

@@ -66,13 +66,13 @@ def e_step(Y, parameters) -> EStepPosterior:
     W, mu, psi = parameters
     N, (D, q) = len(Y), W.shape
     O = ~np.isnan(Y)  # (N, D)
-    R = np.where(O, Y - mu, 0.0)
+    residual = np.where(O, Y - mu, 0.0)
     pairs = (W[:, :, None] * W[:, None, :]).reshape(D, q * q)
     G = np.eye(q) + ((O / psi) @ pairs).reshape(N, q, q)  # (1.28)  (N, q, q)
-    b = (R / psi) @ W  # (1.28)  (N, q)
+    b = (residual / psi) @ W  # (1.28)  (N, q)
     covariances = np.linalg.inv(G)
     means = np.einsum("nij,nj->ni", covariances, b)  # (1.29)  (N, q)
-    misfit = np.sum(R**2 / psi, axis=1) - np.sum(b * means, axis=1)
+    misfit = np.sum(residual**2 / psi, axis=1) - np.sum(b * means, axis=1)
     log_det = O @ np.log(psi) + np.linalg.slogdet(G)[1]
     log_densities = -0.5 * (O.sum(axis=1) * np.log(2 * np.pi) + log_det + misfit)  # (1.30)  (N,)
     return EStepPosterior(means, covariances, log_densities)
@@ -94,7 +94,7 @@ def m_step(Y, posterior, same_noise) -> LinearGaussian:
     Notes
     -----
     Costs O(N D q^2 + D q^3): each column is a small regression on the expected latent points.
-    Chapter 1, equations (1.32) to (1.34).
+    Chapter 1, equations (1.32), (1.33) and (1.35).
 
     Examples
     --------
@@ -112,11 +112,11 @@ def m_step(Y, posterior, same_noise) -> LinearGaussian:
     XX[:, :-1, :-1] += posterior.covariances  # <x x'>  (N, q+1, q+1)
     sum_xx = (O.T.astype(float) @ XX.reshape(N, q1 * q1)).reshape(D, q1, q1)
     sum_xy = Y.T @ Xt  # (D, q+1)
-    W = np.linalg.solve(sum_xx, sum_xy[:, :, None])[:, :, 0]  # (1.32)  (D, q+1)
+    W_mu = np.linalg.solve(sum_xx, sum_xy[:, :, None])[:, :, 0]  # (1.32)  (D, q+1)
     counts = O.sum(axis=0)
-    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W * sum_xy, axis=1), 0.0)  # (D,)
-    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts  # (1.33), (1.34)
-    return LinearGaussian(W[:, :-1], W[:, -1], psi)
+    squares = np.maximum(np.sum(Y**2, axis=0) - np.sum(W_mu * sum_xy, axis=1), 0.0)  # (D,)
+    psi = np.full(D, squares.sum() / counts.sum()) if same_noise else squares / counts  # (1.33), (1.35)
+    return LinearGaussian(W_mu[:, :-1], W_mu[:, -1], psi)
 
 
 def expected_log_likelihood(Y, posterior, parameters) -> float:
@@ -160,7 +160,7 @@ def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> It
     Notes
     -----
     `noise_floor` bounds every noise variance from below: in factor analysis a column that its factors explain
-    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.28) to (1.34).
+    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.28) to (1.35).
 
     Examples
     --------

@@ -74,7 +74,7 @@ class _LinearGaussianModel(IterativeFit, MapModel):
         checks.whole_number("n_starts", n_starts)
         posterior = self._posterior(self.check_rows(Y))
         W = self.weights_
-        variance = np.einsum("di,nij,dj->nd", W, posterior.covariances, W)
+        variance = np.einsum("di,nij,dj->nd", W, posterior.covariances, W)  # (1.34), without the noise
         latent_variance = np.diagonal(posterior.covariances, axis1=1, axis2=2)
         return posterior.means, latent_variance, self.map_.moments(posterior.means)[0], variance
 
