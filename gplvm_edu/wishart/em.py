@@ -177,7 +177,7 @@ def em_forecast(eigenvalues, eigenvectors, latent, accuracy=0.01) -> tuple[float
 
     Notes
     -----
-    Costs O(N q^2). Chapter 4, equations (4.35) and (4.37).
+    Costs O(N q^2). Chapter 4, equations (4.37) and (4.38).
 
     Examples
     --------
@@ -194,7 +194,7 @@ def em_forecast(eigenvalues, eigenvectors, latent, accuracy=0.01) -> tuple[float
     C = U[:, : q + 1].T @ X  # (q + 1, q)
     lengths = em_steps(lam, np.linalg.norm(C[:q], axis=1) / ends, eps)
     leaning = np.linalg.norm(np.linalg.solve(C[:q].T, C[q])) * ends[-1] / np.linalg.norm(ends)
-    plane = np.log(max(leaning / eps, 1.0)) / np.log(lam[q - 1] / lam[q])  # (4.35)
+    plane = np.log(max(leaning / eps, 1.0)) / np.log(lam[q - 1] / lam[q])  # (4.38)
     return lengths, float(plane)
 
 
@@ -217,7 +217,7 @@ def start_positions(kind, S, n_components, Y=None, random_state=None) -> np.ndar
     -----
     Costs O(N q), or O(N D min(N, D)). None of them has the lengths of the maximum: scores are measured in units of the
     data, and eigenvalues of S in those of the kernel. On iris with the kernel exp(-d^2 / 2) the axes of the raw scores
-    are 48 and 16 times too long, and over the root of N still 3.9 and 1.3 times. Chapter 4, equation (4.38).
+    are 48 and 16 times too long, and over the root of N still 3.9 and 1.3 times. Chapter 4, equation (4.39).
 
     Examples
     --------
@@ -236,7 +236,7 @@ def start_positions(kind, S, n_components, Y=None, random_state=None) -> np.ndar
             f"but n_components is {q}. Use a random start."
         )
     scores = U[:, :q] * s[:q] * column_signs(U[:, :q])
-    return scores / np.sqrt(N) if kind == "pca" else scores  # (4.38)
+    return scores / np.sqrt(N) if kind == "pca" else scores  # (4.39)
 
 
 def em_progress(S, latent, noise_variance, iterations) -> np.ndarray:
