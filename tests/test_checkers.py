@@ -556,6 +556,10 @@ TABLE["unify.3"] = Row(
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: np.exp(np.mean(np.log(d)))), "lies below it"),
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: len(d) / np.sum(1 / d)), "lies below it"),
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: np.median(d)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda lam, d: d.sum() / len(lam)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda lam, d: d.sum() / (len(lam) - 1)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: d.sum() / (len(d) + 1)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: d.sum() / (len(d) - 1)), "lies below it"),
         (lambda lam, q: largest(lam, q) - len(lam), "counted from 0"),
     ],
 )

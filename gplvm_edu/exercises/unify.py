@@ -129,6 +129,7 @@ def retained_set(function):
     problems.append((np.array([0.1, 10.0, 1.0, 0.2]), 2))  # here no set passes if the mean of all is the noise
     problems.append((np.array([90.0, 80.0, 0.01, 12.0]), 1))  # the noise is no geometric or harmonic mean
     problems.append((np.array([0.3, 60.0, 0.01, 45.0, 0.9, 1.0, 110.0]), 2))  # nor a median
+    problems.append((np.array([0.3, 0.4, 0.5, 0.7, 2.2]), 3))  # nor the sum of the others over N, N - 1 or N - q - 1
     for lam, q in problems:
         found = np.sort(_positions(function(lam, q), lam))
         order = np.argsort(-lam)
