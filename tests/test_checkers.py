@@ -559,7 +559,7 @@ TABLE["unify.3"] = Row(
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda lam, d: d.sum() / len(lam)), "lies below it"),
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda lam, d: d.sum() / (len(lam) - 1)), "lies below it"),
         (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: d.sum() / (len(d) + 1)), "lies below it"),
-        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: d.sum() / (len(d) - 1)), "lies below it"),
+        (lambda lam, q: above_the_mean_of_all(lam, q, lambda _, d: d.sum() / (len(d) - 1)), "you keep the smallest"),
         (lambda lam, q: largest(lam, q) - len(lam), "counted from 0"),
     ],
 )

@@ -137,7 +137,7 @@ def posterior_with_gaps(function):
         if close(value, expected):
             continue
         if close(value, np.linalg.solve(W.T @ W + s2 * np.eye(q), W.T @ np.nan_to_num(y))):
-            return "That is the error itself: M holds all rows of W, so a gap is read as an observed zero."
+            return "Right without gaps, wrong with them: which line does not know of the gaps?"
         if close(value, np.linalg.lstsq(W[seen], y[seen], rcond=None)[0]):
             return "That is least squares: M lacks s2 on its diagonal, and the prior has no say."
         if close(value, np.linalg.solve(W[seen].T @ W[seen] + np.eye(q), W[seen].T @ y[seen])):

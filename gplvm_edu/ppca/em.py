@@ -160,7 +160,7 @@ def em_iterates(Y, start, same_noise=True, max_iter=1000, noise_floor=0.0) -> It
     Notes
     -----
     `noise_floor` bounds every noise variance from below: in factor analysis a column that its factors explain
-    exactly would otherwise send the likelihood to infinity (a Heywood case). Chapter 1, equations (1.28) to (1.35).
+    exactly would otherwise creep to zero (a Heywood case). Chapter 1, equations (1.28) to (1.35).
 
     Examples
     --------
