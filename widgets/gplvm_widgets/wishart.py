@@ -233,8 +233,8 @@ class WishartExplorer(Explorer):
     panels = panel_wishart
     questions = (
         Question(
-            "The setting is the paper's: iris, beta = 2, EM from linear PCA (the noise to start with is not printed; "
-            "it is 1 here). The paper makes 50 iterations. Will the two embeddings then be the same?",
+            "One reading of the paper's setting: iris, beta = 2, EM from linear PCA (neither the scale of the scores "
+            "nor the noise to start with is printed). After its 50 iterations, will the two embeddings be the same?",
             OPENING | dict(iteration=0, align=True),
             dict(iteration=50),
             "The plane is right to many digits, but within it the embedding is stretched: 6.6 times too long one way, "

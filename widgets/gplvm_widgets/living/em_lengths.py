@@ -20,7 +20,7 @@ MANY = 10**6  # steps, and no further
 TEXT = (
     "Drag along the EM steps to let EM run, and set where it starts and how much noise there is (the noise is held "
     "at its final value). Question: from which start does EM need more steps, ten times too long or ten times "
-    "too short?"
+    "too short? In Python: wishart.em_step."
 )
 
 

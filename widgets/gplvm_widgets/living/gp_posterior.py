@@ -39,7 +39,7 @@ HINT = (
     "Click to add a datum, drag it, click it to take it away, and drag the cross on the surface (keys: arrows move the "
     "ringed datum or the cross, Enter adds one, Delete removes it, Space takes the next). Question: press “Two optima” "
     "and drag the cross to each star: which of the two settings takes the dip near x = \N{MINUS SIGN}1.8 for a wave of "
-    "the function, and which for noise?"
+    "the function, and which for noise? In Python: kernels.gp_posterior and kernels.evidence_terms."
 )
 
 

@@ -25,7 +25,8 @@ NAMES = ("1", "2")
 HINT = (
     "Drag the ends of the two axes of W, or the floor in the two panels beside; click a row to ring it. "
     "Keys: arrows move, Space takes the other axis, Enter goes to the best axes for this floor. "
-    "Question: from which floor on is the second axis gone, and how far below its maximum is the likelihood then?"
+    "Question: from which floor on is the second axis gone, and how far below its maximum is the likelihood then? "
+    "In Python: ppca.log_likelihood and ppca.latent_posterior."
 )
 
 

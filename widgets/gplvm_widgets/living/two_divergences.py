@@ -25,7 +25,8 @@ MINUS = "\N{MINUS SIGN}"
 HINT = (
     "Drag the ends of the axes of K, or of S; let K be any ellipse, one with upright axes, or a circle. "
     "Keys: arrows move the ringed end, Space takes the next. "
-    "Question: make S longer, then thinner. Which of the two best circles follows its long axis, which its short one?"
+    "Question: make S longer, then thinner. Which of the two best circles follows its long axis, which its short one? "
+    "In Python: unify.gaussian_kl."
 )
 
 

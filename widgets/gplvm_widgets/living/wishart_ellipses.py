@@ -22,7 +22,8 @@ ARROW = 0.05  # how far an arrow key moves the end of an axis
 OPENING = ((1.8, 0.8), (0.8, 0.9))
 TEXT = (
     "Drag the two dots to change Σ, and the slider or a place on the curve to change the number of features r. "
-    "Question: how many times as many features does it take to halve the distance between the draws and Σ?"
+    "Question: how many times as many features does it take to halve the distance between the draws and Σ? "
+    "In Python: wishart.sample_wishart."
 )
 
 
