@@ -181,7 +181,7 @@ TABLE["ppca.3"] = Row(
 TABLE["ppca.4"] = Row(
     right=[posterior_mean, lambda *a: posterior_mean(*a)[:, None], lambda *a: tuple(posterior_mean(*a))],
     wrong=[
-        (lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ np.nan_to_num(y)), "observed zero"),
+        (lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ np.nan_to_num(y)), "does not know of the gaps"),
         (lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ y), "NaN"),
         (lambda y, W, s2: small_posterior(y, W, 0.0), "least squares"),
         (lambda y, W, s2: small_posterior(y, W, 1.0), "needs s2"),
