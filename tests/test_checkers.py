@@ -181,7 +181,10 @@ TABLE["ppca.3"] = Row(
 TABLE["ppca.4"] = Row(
     right=[posterior_mean, lambda *a: posterior_mean(*a)[:, None], lambda *a: tuple(posterior_mean(*a))],
     wrong=[
-        (lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ np.nan_to_num(y)), "does not know of the gaps"),
+        (
+            lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ np.nan_to_num(y)),
+            "does not know of the gaps",
+        ),
         (lambda y, W, s2: np.linalg.solve(W.T @ W + s2 * np.eye(W.shape[1]), W.T @ y), "NaN"),
         (lambda y, W, s2: small_posterior(y, W, 0.0), "least squares"),
         (lambda y, W, s2: small_posterior(y, W, 1.0), "needs s2"),
@@ -374,7 +377,16 @@ TABLE["kernels.6"] = Row(
 )
 TABLE["kernels.7"] = Row(
     right=[
-        *("hdca", "a, c, d, h", "A C D H", "(a), (c), (d), (h)", "a; c; d; h", "a, c, d and h", "a,c & d/h"),
+        *(
+            "hdca",
+            "a, c, d, h",
+            "A C D H",
+            "(a), (c), (d), (h)",
+            "a; c; d; h",
+            "a, c, d and h",
+            "a,c & d/h",
+            "{a,c,d,h}",
+        ),
         *("The kernels are a, c, d and h.", ["a", "c", "d", "h"], ("(a)", "(c)", "(d)", "(h)"), set("acdh")),
         *(np.array(list("acdh")), np.array("acdh"), "acdhh", {letter: letter in "acdh" for letter in "abcdefgh"}),
     ],
@@ -760,6 +772,7 @@ TABLE["wishart.2"] = Row(
         (lambda D2, q: coordinates(D2, q, N=1), "A factor N"),
         (lambda D2, q: coordinates(D2, q, half=1.0), "factor -1/2"),
         (lambda D2, q: coordinates(D2, q, shorten=False), "shortened"),
+        (lambda D2, q: (coordinates(D2, q)[0] + 0.1, coordinates(D2, q)[1]), "shifted"),
         (lambda D2, q: right("wishart.2")(D2**2, q), "squared already"),
         (lambda D2, q: coordinates(D2, 2), "shapes"),
         (lambda D2, q: coordinates(D2, q)[::-1], "shapes"),
@@ -792,6 +805,7 @@ TABLE["wishart.5"] = Row(
         (568, "noise 1"),
         (300, "more iterations"),
         (900, "fewer iterations"),
+        (789, "near the forecast"),
         (5000, "fewer iterations"),
     ],
 )

@@ -233,7 +233,7 @@ def _letters(answer):
         parts = [answer[:1000]] if isinstance(answer, str) else [str(part)[:1000] for part in islice(answer, 100)]
     except TypeError:
         parts = []
-    found = [word for word in re.split(r"[\s,;:.()\[\]&+/]+", " ".join(parts).lower()) if word not in BESIDE | {""}]
+    found = [word for word in re.split(r"[\s,;:.(){}\[\]&+/]+", " ".join(parts).lower()) if word not in BESIDE | {""}]
     letters = set("".join(found))
     if not found or not letters <= set(CANDIDATES):
         raise Unusable(f'Give letters from {min(CANDIDATES)} to {max(CANDIDATES)}, such as "abc" or "a, b, c".')

@@ -81,6 +81,9 @@ def positions_from_distances(function):
             return "A factor -1/2: see (4.25)."
         if close(noise, np.mean(np.linalg.eigvalsh(distance_covariance(D2**2))[:-q])):
             return "The distances that you are given are squared already."
+        centred = ours - ours.mean(axis=0)
+        if close(noise, s2) and close(centred @ centred.T, X @ X.T, 1e-5, 1e-8):
+            return "The positions are shifted: those of the model sum to zero, (4.20)."
         if close(noise, s2):
             return "The noise is right, the positions are not: their axes are shortened by the noise, (4.20)."
         return f"The noise should be {s2:.4f} for the test data, yours is {float(noise):.4f}."
@@ -155,6 +158,10 @@ def iterations_on_iris(answer):
         return None
     if 0.95 * of_noise_1 <= answer <= 1.05 * of_noise_1:
         return "That is with noise 1, where the explorer opens. Here EM starts with noise 0.1: more iterations."
+    if 1.05 * exact < answer < 1.1 * exact:
+        return (
+            "That is near the forecast, which does not know that noise 0.1 shortens the start first: fewer. Let EM run."
+        )
     if answer == 50:
         return "Fifty is the paper's number. At which does the curve of the distance cross 0.01? More iterations."
     side = "more" if answer < exact else "fewer"

@@ -168,7 +168,7 @@ def minimiser(S, n_components, reverse=False, low_rank="covariance", kept=None) 
     -------
     latent : ndarray (N, q)
     noise : float
-        c. It is 0.0 when S has rank q or less: the divergence then has no minimum.
+        c. It is 0.0 when S has rank q or less: the divergence then has no minimum. For a precision it is 1/c of (3.23).
 
     Notes
     -----
