@@ -126,13 +126,15 @@ def twin_maps(progress=iter):
 
 
 def latent_kernels(progress=iter):
-    """`compare` on ten draws each of three known latent kernels with few and many features, of iris and of oil flow."""
+    """`compare` on ten draws each of three known latent kernels with few and many features, of iris, of oil flow."""
     sets = {
         f"{kind}, {r} features": [draw_kernel_matrix(kind, r, seed) for seed in range(N_DRAWS)]
         for kind in ("linear", "RBF", "Matern")
         for r in (10, 200)
     }
     sets |= {name: [data_kernel_matrix(name, seed) for seed in range(N_DRAWS)] for name in ("iris", "oil flow")}
+    fresh = range(N_DRAWS, 2 * N_DRAWS)  # drawn after the others had been seen
+    sets["oil flow, fresh"] = [data_kernel_matrix("oil flow", seed) for seed in fresh]
     report = {}
     for name in progress(list(sets)):
         rows = [compare(A) for A in sets[name]]
