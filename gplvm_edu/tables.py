@@ -27,9 +27,8 @@ KINDS = {  # what a user may write: what it means
     "poisson": "counts",
 }
 COUNTS = (
-    "There is no Poisson model here yet: take the square root of the counts, whose noise has nearly the same variance "
-    "everywhere, and call the column 'gaussian'; or, where there are few different counts, number them from 0 and call "
-    "it 'ordinal' (a noise model of SparseGPLVM)."
+    "There is no Poisson model here: use SparseGPLVM(noise={column: 'poisson'}); or take the square root of the "
+    "counts, whose noise has nearly the same variance everywhere, and call the column 'gaussian'."
 )
 SEPARATORS = "_="  # between the name of a category and its level: pandas.get_dummies, DictVectorizer
 TEXT = ("category", "object", "str", "boolean")  # how the names of types begin whose columns may hold words
@@ -65,8 +64,7 @@ def kind_of(name, word) -> str:
     ValueError: noise has the kind 'gausian', which is none of the words for columns. The nearest is 'gaussian'.
     """
     if not isinstance(word, str) or word not in KINDS:
-        kinds = [one for one, kind in KINDS.items() if kind != "counts"]
-        hint = nearest(word if isinstance(word, str) else "", kinds)
+        hint = nearest(word if isinstance(word, str) else "", KINDS)
         raise ValueError(f"{name} has the kind {checks.shown(word)}, which is none of the words for columns. {hint}")
     return KINDS[word]
 

@@ -49,7 +49,7 @@ from gplvm_edu import (
 from gplvm_edu.base import CONVERGED, IterativeFit, MapModel, ObjectiveFellWarning, expected_failed_checks
 from gplvm_edu.kernels import Linear
 from gplvm_edu.maps import KernelMap
-from gplvm_edu.noise import Gaussian, Ordinal, Probit
+from gplvm_edu.noise import Gaussian, Ordinal, Poisson, Probit
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -60,9 +60,10 @@ pytestmark = [
 LATENT = [name for name in CLASSES if name != "GenerativeClassifier"]
 ITERATIVE = [name for name in LATENT if issubclass(CLASSES[name], IterativeFit)]
 MAPPED = [name for name in LATENT if issubclass(CLASSES[name], MapModel)]
-NOISY = {  # other noise than Gaussian, of the sparse model; columns hold numbers (n), 1 and 0 (b: binary) or levels (l)
+NOISY = {  # other noise than Gaussian, of the sparse model; columns: numbers n, 1 and 0 b (binary), levels l, counts c
     "Probit noise": (Probit(), "bbbbb"),
     "Ordinal noise": (Ordinal(), "lllll"),
+    "Poisson noise": (Poisson(), "ccccc"),
     "PerColumn noise": ([Gaussian(0.1), Gaussian(0.1), Probit(), Probit(), Ordinal()], "nnbbl"),
 }
 
@@ -84,6 +85,7 @@ def rows(name):
     if name not in NOISY:
         return data()
     kinds = {"n": data(), "b": 1.0 * (data() > np.median(data(), axis=0)), "l": np.digitize(data(), (1.0, 3.0))}
+    kinds["c"] = np.round(np.maximum(data(), 0.0))
     Y = np.column_stack([kinds[kind][:, d] for d, kind in enumerate(NOISY[name][1])])
     Y.setflags(write=False)
     return Y

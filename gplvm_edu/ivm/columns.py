@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import checks, tables
-from ..noise import Gaussian, Noise, Ordinal, PerColumn, Probit
+from ..noise import Gaussian, Noise, Ordinal, PerColumn, Poisson, Probit
 
 SHARE = 0.1  # of a column's variance: where the noise of a Gaussian column starts
 ORDERED = "Y[column] = pandas.Categorical(Y[column], categories=[lowest, ..., highest], ordered=True)"
@@ -20,27 +20,19 @@ def check_noise(name, value) -> Noise | dict | str | None:
     {'height': Gaussian(variance=0.1, mean=None), 'smoker': 'probit'}
     """
     if isinstance(value, dict):
-        _refuse_counts(name, tables.check_kinds(name, value, (Noise,)).values())
-        return value
+        return tables.check_kinds(name, value, (Noise,))
     if isinstance(value, str):
         tables.kind_of(name, value)
-        _refuse_counts(name, [value])
         return value
     several = isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(one, Noise) for one in value)
     noise = PerColumn(value) if several else value
     if noise is not None and not isinstance(noise, Noise):
         raise ValueError(
             f"{name} must be a noise model of gplvm_edu.noise (such as Probit()), a list with one for each column, a "
-            "word ('gaussian', 'probit', 'ordinal' or 'categorical'), {column: word or noise model}, or None for the "
-            f"kernel's White part, got {checks.shown(value)} (chapter 8)."
+            "word ('gaussian', 'probit', 'ordinal', 'poisson' or 'categorical'), {column: word or noise model}, or "
+            f"None for the kernel's White part, got {checks.shown(value)} (chapter 8)."
         )
     return noise
-
-
-def _refuse_counts(name, kinds):
-    for kind in kinds:
-        if isinstance(kind, str) and tables.kind_of(name, kind) == "counts":
-            raise ValueError(f"{name} has the kind {kind!r}. {tables.COUNTS}")
 
 
 def stated_kinds(noise, names, n_columns) -> dict:
@@ -77,7 +69,7 @@ def kind_of_column(column, stated) -> str | Noise:
     shown = f"{column.name!r}, which holds the categories {checks.shown(list(levels), 60)}"
     if kind == "ordinal" and not column.ordered and len(levels) > 2:
         raise ValueError(f"noise calls {shown}, 'ordinal', but nothing says what their order is. Say it: {ORDERED}.")
-    if kind == "gaussian" or (kind == "binary" and len(levels) > 2):
+    if kind in ("gaussian", "counts") or (kind == "binary" and len(levels) > 2):
         raise ValueError(f"noise calls {shown}, {stated!r}. Call it 'categorical', or leave it out.")
     return kind or ("ordinal" if column.ordered else "binary" if len(levels) <= 2 else "categorical")
 
@@ -140,6 +132,8 @@ def model_of(kind, column, y) -> Noise:
         return Ordinal(None if column.levels is None else max(len(column.levels), 2))
     if kind in ("binary", "categorical"):
         return Probit()
+    if kind == "counts":
+        return Poisson()
     seen = y[~np.isnan(y)]
     deviation = float(np.std(seen)) if len(seen) else 1.0
     scale = deviation if deviation > 1e-12 * float(np.max(np.abs(seen), initial=0.0)) else 1.0

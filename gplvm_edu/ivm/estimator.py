@@ -38,8 +38,9 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     kernel : as in `GPLVM`
     noise : None, a noise model of `gplvm_edu.noise`, a list with one for each column, a word, or {column: either}
         None: Gaussian noise of the variance of the kernel's `White` part, which is learnt. Words are "gaussian",
-        "probit" (or "binary"), "ordinal" and "categorical" (a `Probit` for each level); a column is a name of a
-        DataFrame, a number, or a tuple of them: ``{"height": "gaussian", "smoker": "probit", "grade": "ordinal"}``.
+        "probit" (or "binary"), "ordinal", "poisson" (or "counts") and "categorical" (a `Probit` for each level); a
+        column is a name of a DataFrame, a number, or a tuple of them:
+        ``{"height": "gaussian", "smoker": "probit", "grade": "ordinal"}``.
         Columns that are left out are "gaussian". Categorical columns of a DataFrame, and columns of words, are read by
         themselves: ordered ones as "ordinal", two levels as "probit", more as "categorical". The levels of a category
         are answers of their own here, whose probabilities need not sum to 1; `DiscreteGTM` ties them. The variance of a
