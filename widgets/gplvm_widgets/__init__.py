@@ -22,6 +22,7 @@ _WHERE = {
     "explore_wishart": "wishart",
     "gp_posterior": "living",
     "latent_map": "living",
+    "neighbour_graph": "living",
     "ppca_floor": "living",
     "show_source": "source",
     "two_divergences": "living",

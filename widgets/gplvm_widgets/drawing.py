@@ -107,3 +107,22 @@ def _seen_from_the_end(Y, target, mean, deviation, nearest, **panel):
 
 def _room(values):
     return values.min() - 0.15 * np.ptp(values), values.max() + 0.15 * np.ptp(values)
+
+
+def trails(edges, n_points):
+    """A walk over every edge once, as numbers of points; -1 is a jump to where another trail begins."""
+    left = [[] for _ in range(n_points)]
+    for i, j in edges.tolist():
+        left[i].append(j)
+        left[j].append(i)
+    walk = []
+    for start in range(n_points):
+        while left[start]:
+            here = start
+            walk.append(here)
+            while left[here]:
+                there = left[here].pop()
+                left[there].remove(here)
+                walk.append(here := there)
+            walk.append(-1)
+    return np.array(walk)

@@ -26,7 +26,7 @@ from gplvm_edu.proximity import (
 from gplvm_edu.starts import unit_scale
 
 from .controls import buttons, check, menu, number, slider
-from .drawing import latent_points
+from .drawing import latent_points, trails
 from .explorer import Explorer, Question
 from .scene import HIDDEN, Axis, Lines, Panel, Points, SceneOf
 
@@ -180,25 +180,6 @@ def some_pairs(n_points):
     """Pairs (n, 2) of different points: all, or as many as one can look at."""
     pairs = np.column_stack(np.triu_indices(n_points, 1))
     return np.random.default_rng(0).permutation(pairs)[:N_PAIRS]
-
-
-def trails(edges, n_points):
-    """A walk over every edge once, as numbers of points; -1 is a jump to where another trail begins."""
-    left = [[] for _ in range(n_points)]
-    for i, j in edges.tolist():
-        left[i].append(j)
-        left[j].append(i)
-    walk = []
-    for start in range(n_points):
-        while left[start]:
-            here = start
-            walk.append(here)
-            while left[here]:
-                there = left[here].pop()
-                left[there].remove(here)
-                walk.append(here := there)
-            walk.append(-1)
-    return np.array(walk)
 
 
 def ties(X, pairs):

@@ -7,6 +7,7 @@ from .em_lengths import em_lengths
 from .figure import LivingFigure, living, modules
 from .gp_posterior import gp_posterior
 from .latent_map import latent_map
+from .neighbour_graph import neighbour_graph
 from .ppca_floor import ppca_floor
 from .two_divergences import two_divergences
 from .wishart_ellipses import wishart_ellipses
@@ -18,6 +19,7 @@ __all__ = [
     "latent_map",
     "living",
     "modules",
+    "neighbour_graph",
     "ppca_floor",
     "two_divergences",
     "wishart_ellipses",
