@@ -10,12 +10,14 @@ from gplvm_widgets.ivm import CORRECTED, N_GRID, PRINTED, SCALES, chosen, explor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import lapack
 from scipy.stats import multivariate_normal
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.exercises import check
 from gplvm_edu.gplvm import ProcessMap, factorise, point_log_likelihood, predict, value_and_gradients
 from gplvm_edu.ivm import (
+    SELECTIONS,
     ActiveMap,
     IVMPosterior,
     Sites,
@@ -23,6 +25,7 @@ from gplvm_edu.ivm import (
     SparseOptions,
     active_log_likelihood,
     active_log_likelihood_by_column,
+    choose_active_set,
     column_groups,
     entropy_reductions,
     fast,
@@ -30,14 +33,17 @@ from gplvm_edu.ivm import (
     inactive_log_likelihood_by_column,
     include,
     ivm_select,
+    kmeans_rows,
     latent_moments,
     likeliest_starts,
     log_likelihoods_at_active,
     optimise_active_set,
     outer_step,
+    pivoted_cholesky_rows,
     place_inactive,
     printed_active_log_likelihood,
     select_active_set,
+    select_among,
     select_by_column,
     selection_map,
     selection_sites,
@@ -294,6 +300,97 @@ def test_entropy_reduction_of_gaussian_noise_is_half_the_log_of_one_plus_signal_
     variance = np.array([[0.5], [2.0], [0.0]])
     gains = entropy_reductions(1.0 / (variance + 0.1), variance)
     assert_allclose(gains, 0.5 * np.log1p(variance[:, 0] / 0.1), rtol=1e-10)
+
+
+# --- other rules ---------------------------------------------------------------------------------------------
+
+
+def middle_first(X):
+    """The rows, the one nearest to the middle in front: of equal offers LAPACK takes the first, we that one."""
+    order = np.argsort(np.sum((X - X.mean(axis=0)) ** 2, axis=1), kind="stable")
+    return X[order]
+
+
+@pytest.mark.identity
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kernel", KERNELS[:3], ids=repr)
+def test_with_spherical_noise_the_order_is_that_of_lapacks_pivoted_cholesky_with_the_noise(kernel, seed):
+    X = middle_first(problem(seed, N=80)[1])
+    with_noise = kernel(X) + 0.05 * np.eye(80)
+    L, pivots, rank, _ = lapack.dpstrf(with_noise, lower=1)
+    chosen = select_active_set(np.zeros((80, 1)), X, kernel, Gaussian(0.05), 30)
+    assert rank == 80
+    assert_array_equal(chosen.active, pivots[:30] - 1)
+    assert_allclose(chosen.L, np.tril(L)[:30, :30], rtol=1e-8, atol=1e-10)
+    assert_array_equal(chosen.active, pivoted_cholesky_rows(X, kernel + White(0.05), 30))
+
+
+@pytest.mark.oracle
+def test_the_pivots_of_the_covariance_without_noise_are_lapacks_and_another_order():
+    differ = 0
+    for seed in range(20):
+        X = middle_first(problem(seed, N=80)[1])
+        kernel = KERNELS[0]
+        _, pivots, _, _ = lapack.dpstrf(kernel(X), lower=1)
+        ours = pivoted_cholesky_rows(X, kernel, 30)
+        assert_array_equal(ours, pivots[:30] - 1)
+        differ += not np.array_equal(ours, select_active_set(np.zeros((80, 1)), X, kernel, Gaussian(0.05), 30).active)
+    assert differ == 20
+
+
+@pytest.mark.parametrize("rule", SELECTIONS)
+@given(any_seed, any_kernel, st.integers(1, 14), st.sampled_from([0.0, 0.3]))
+@settings(deadline=None, max_examples=10)
+def test_every_rule_names_so_many_different_rows_and_the_selection_is_that_of_those_rows(
+    rule, seed, which, n_active, missing
+):
+    Y, X = problem(seed, missing=missing)
+    X = np.round(X)  # places that coincide
+    kernel, noise = KERNELS[which], Gaussian(0.2)
+    found = choose_active_set(Y, X, kernel, noise, n_active, rule, np.random.default_rng(seed))
+    assert len(set(found.active.tolist())) == min(n_active, 12)
+    again = choose_active_set(Y, X, kernel, noise, n_active, rule, np.random.default_rng(seed))
+    assert_array_equal(found.active, again.active)
+    with_noise = kernel(X[found.active]) + 0.2 * np.eye(len(found.active))
+    for number, columns in enumerate(found.groups or [np.arange(3)]):
+        rows = np.flatnonzero(found.precisions[:, columns[0]] > 0)
+        L, M = (found.L, found.M) if found.groups is None else (found.L[number], found.M[number])
+        assert_allclose(L @ L.T, with_noise[np.ix_(rows, rows)], rtol=1e-8, atol=1e-10)
+        k = kernel(X[found.active[rows]], X)
+        k[np.arange(len(rows)), found.active[rows]] = kernel.diag(X)[found.active[rows]]
+        assert_allclose(L @ M, k, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("noise", [Gaussian(0.2), Gaussian([0.1, 0.2, 0.3])], ids=repr)
+def test_selecting_among_all_rows_is_selecting(noise):
+    Y, X = problem(7)
+    one, other = (
+        select(Y, X, KERNELS[0], noise, last)
+        for select, last in ((select_active_set, 12), (select_among, np.arange(12)))
+    )
+    assert_array_equal(one.active, other.active)
+    assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-10)
+    assert_allclose(np.array(one.M), np.array(other.M), rtol=1e-8, atol=1e-10)
+
+
+def test_kmeans_takes_a_row_of_each_cluster():
+    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+    X = np.repeat(centres, 5, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((20, 2))
+    assert sorted(kmeans_rows(X, RBF(), 4, np.random.default_rng(0)) // 5) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("rule", SELECTIONS)
+def test_a_fit_follows_its_rule_and_its_random_state(rule):
+    oil = simulate_oil_flow(60, random_state=0).data
+    oil[3, 2] = np.nan
+    fits = [SparseGPLVM(n_active=15, max_iter=2, selection=rule, random_state=s).fit(oil) for s in (0, 0, 1)]
+    assert_array_equal(fits[0].active_, fits[1].active_)
+    assert_allclose(fits[0].embedding_, fits[1].embedding_, rtol=1e-12)
+    draws = rule in ("random", "kmeans")
+    assert (set(fits[0].active_) != set(fits[2].active_)) == draws
+    assert np.isfinite(fits[0].log_likelihood_)
 
 
 # --- the active set ------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The sparse GP-LVM by the informative vector machine (chapter 7).
 
-`selection` chooses the active set, `active` holds its likelihood, `active_map` what it says about every other row,
-`inactive` where those rows go, `noise_variance` how Gaussian noise learns, `columns` which noise a column has,
-`algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
+`selection` chooses the active set, `rules` holds other ways to choose it, `active` its likelihood, `active_map` what it
+says about every other row, `inactive` where those rows go, `noise_variance` how Gaussian noise learns, `columns` which
+noise a column has, `algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
 """
 
 from . import fast
@@ -29,6 +29,7 @@ from .estimator import SparseGPLVM
 from .fast import select_active_set
 from .inactive import likeliest_starts, place_inactive
 from .noise_variance import expected_squares, learn_noise_variances, place_covariances
+from .rules import SELECTIONS, choose_active_set, kmeans_rows, pivoted_cholesky_rows, random_rows, select_among
 from .selection import (
     IVMPosterior,
     Selection,
@@ -41,6 +42,7 @@ from .selection import (
 )
 
 __all__ = [
+    "SELECTIONS",
     "ActiveMap",
     "IVMPosterior",
     "Selection",
@@ -50,6 +52,7 @@ __all__ = [
     "SparseState",
     "active_log_likelihood",
     "active_log_likelihood_by_column",
+    "choose_active_set",
     "column_groups",
     "entropy_reductions",
     "expected_squares",
@@ -58,6 +61,7 @@ __all__ = [
     "inactive_log_likelihood_by_column",
     "include",
     "ivm_select",
+    "kmeans_rows",
     "latent_moments",
     "learn_noise_variances",
     "likeliest_starts",
@@ -66,11 +70,14 @@ __all__ = [
     "one_covariance",
     "optimise_active_set",
     "outer_step",
+    "pivoted_cholesky_rows",
     "place_covariances",
     "place_inactive",
     "printed_active_log_likelihood",
+    "random_rows",
     "read_noise",
     "select_active_set",
+    "select_among",
     "select_by_column",
     "selection_map",
     "selection_sites",

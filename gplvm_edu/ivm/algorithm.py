@@ -11,9 +11,9 @@ from ..noise import Gaussian, Noise
 from ..threads import suited
 from .active import Sites, observed_sites, optimise_active_set, selection_sites
 from .active_map import ActiveMap, selection_map
-from .fast import select_active_set
 from .inactive import likeliest_starts, place_inactive
 from .noise_variance import learn_noise_variances
+from .rules import choose_active_set
 from .selection import Selection
 
 
@@ -78,6 +78,7 @@ class SparseOptions(NamedTuple):
     relocate: bool = True  # a search may begin at an active row's position; False: as printed
     latent_prior: str | None = None  # or "gaussian"
     optimiser: str = "scg"  # or "l-bfgs"
+    selection: str = "ivm"  # or "random", "kmeans", "pivoted_cholesky"
 
 
 class SparseState(NamedTuple):
@@ -92,8 +93,8 @@ class SparseState(NamedTuple):
     stopped: str = ""
 
 
-@suited(lambda Y, X, model, options, max_iter=None: options.n_active)
-def outer_step(Y, X, model, options) -> SparseState:
+@suited(lambda Y, X, model, options, rng=None: options.n_active)
+def outer_step(Y, X, model, options, rng=None) -> SparseState:
     """One pass of Algorithm 1 over all points, as a new `SparseState`.
 
     Parameters
@@ -103,6 +104,8 @@ def outer_step(Y, X, model, options) -> SparseState:
     X : ndarray (N, q)
     model : SparseModel
     options : SparseOptions
+    rng : numpy.random.Generator, or None
+        What the rules "random" and "kmeans" draw from.
 
     Notes
     -----
@@ -117,7 +120,8 @@ def outer_step(Y, X, model, options) -> SparseState:
     ((3, 2), 2)
     """
     X = X.copy()
-    first = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 1
+    rule = options.n_active, options.selection, rng
+    first = choose_active_set(Y, X, model.f_kernel, model.noise, *rule)  # step 1
     I, sites = first.active, model.active_sites(Y, first)
     X[I], kernel, n_evaluations = optimise_active_set(
         sites,
@@ -132,7 +136,7 @@ def outer_step(Y, X, model, options) -> SparseState:
     model = model.with_kernel(kernel)
     if options.n_steps:
         model = model.learn_noise(sites, X[I], options.latent_prior)
-    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)  # step 3: all have moved
+    selection = choose_active_set(Y, X, model.f_kernel, model.noise, *rule)  # step 3: all have moved
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)
     if len(rest):
@@ -166,13 +170,13 @@ def total_log_likelihood(Y, X, selection, active) -> float:
     return float(value)
 
 
-@suited(lambda Y, X, model, options, max_iter=None: options.n_active)
-def sparse_iterates(Y, X, model, options, max_iter=15) -> Iterator[SparseState]:
+@suited(lambda Y, X, model, options, max_iter=None, rng=None: options.n_active)
+def sparse_iterates(Y, X, model, options, max_iter=15, rng=None) -> Iterator[SparseState]:
     """Generator of `SparseState`: the start, then one state for each outer iteration of Algorithm 1.
 
     Parameters
     ----------
-    Y, X, model, options : as for `outer_step`
+    Y, X, model, options, rng : as for `outer_step`
         The kernel is not changed.
     max_iter : int
         T, a schedule: the last state is stopped by it.
@@ -192,12 +196,12 @@ def sparse_iterates(Y, X, model, options, max_iter=15) -> Iterator[SparseState]:
     (3, True, 'schedule')
     """
     model = model.with_kernel(model.kernel.copy())
-    selection = select_active_set(Y, X, model.f_kernel, model.noise, options.n_active)
+    selection = choose_active_set(Y, X, model.f_kernel, model.noise, options.n_active, options.selection, rng)
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     state = SparseState(X, model, selection, active, total_log_likelihood(Y, X, selection, active), 0)
     for _ in range(max_iter):
         yield state
         before = state.n_evaluations
-        state = outer_step(Y, state.X, state.model, options)
+        state = outer_step(Y, state.X, state.model, options, rng)
         state = state._replace(n_evaluations=before + state.n_evaluations)
     yield state._replace(stopped="schedule")

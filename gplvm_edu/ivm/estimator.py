@@ -15,6 +15,7 @@ from ..noise import Gaussian, Noise
 from ..optimise import METHODS
 from .algorithm import SparseOptions, SparseState, sparse_iterates, sparse_model
 from .columns import check_noise, is_one_hot, read_noise, stated_kinds
+from .rules import SELECTIONS
 
 
 class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
@@ -54,11 +55,15 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
     relocate : bool, default True
         The search of an inactive row begins at its own position or at the best of the active rows', whichever is
         likelier: a row caught at the wrong maximum can leave it. False is the algorithm as printed.
+    selection : "ivm", "random", "kmeans" or "pivoted_cholesky", default "ivm"
+        The rule that chooses the active set: the row that tells most next; rows at random; those nearest to the centres
+        of k-means in latent space; the pivots of the covariance of f. Chapter 7, "Does the choice matter?".
     latent_prior : "gaussian" or None
         As in `GPLVM`, but the kernel's width is learnt with the prior too: fifteen passes do not drift far (chapter 5,
         "A scale that nothing fixes"). ``fixed="inverse_width"`` in the kernel holds it.
     init, optimiser, random_state, verbose : as in `GPLVM`
-        The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set.
+        The prior keeps a row that nothing holds from drifting away; the optimiser moves the active set; the rules that
+        draw do so from random_state.
 
     Attributes
     ----------
@@ -100,6 +105,7 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         "n_steps": checks.rule(checks.whole_number, at_least=0),
         "n_inactive_steps": checks.rule(checks.whole_number, at_least=0),
         "relocate": checks.rule(checks.flag),
+        "selection": checks.rule(checks.choice, SELECTIONS),
         "init": checks.rule(checks.start, starts.names),
         "latent_prior": checks.rule(checks.choice, ("gaussian", None)),
         "optimiser": checks.rule(checks.choice, METHODS),
@@ -122,6 +128,7 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         n_steps: int = 5,
         n_inactive_steps: int = 50,
         relocate: bool = True,
+        selection: str = "ivm",
         init: str | np.ndarray = "pca",
         latent_prior: str | None = "gaussian",
         optimiser: str = "scg",
@@ -137,6 +144,7 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         self.n_steps = n_steps
         self.n_inactive_steps = n_inactive_steps
         self.relocate = relocate
+        self.selection = selection
         self.init = init
         self.latent_prior = latent_prior
         self.optimiser = optimiser
@@ -162,12 +170,15 @@ class SparseGPLVM(IterativeFit, KernelModel, CodedColumns):
         noise, variance = self.prepare(Y)
         kernel = self.first_kernel(noise, variance)
         filled, _ = fill_with_means(self.rows_ / self.units_)
-        X = starts.initial_positions(filled, self.n_components, self.init, checks.random_state(self.random_state))
+        random_state = checks.random_state(self.random_state)
+        X = starts.initial_positions(filled, self.n_components, self.init, random_state)
         if noise is not None:
             noise = noise.start(self.rows_, prior_variance=float(np.mean(kernel.diag(X))))
         options = SparseOptions(*(getattr(self, name) for name in SparseOptions._fields))  # our names are theirs
         model = sparse_model(kernel, noise, self.jitter_)
-        yield from sparse_iterates(self.rows_ - self.mean_, X, model, options, self.max_iter)
+        yield from sparse_iterates(
+            self.rows_ - self.mean_, X, model, options, self.max_iter, checks.generator(random_state)
+        )
 
     def first_kernel(self, noise, variance) -> Kernel:
         """The kernel to start from: without a `White` part where the noise learns its own variance."""
