@@ -23,8 +23,10 @@ _WHERE = {
     "gp_posterior": "living",
     "latent_map": "living",
     "neighbour_graph": "living",
+    "next_active_point": "living",
     "ppca_floor": "living",
     "show_source": "source",
+    "site_by_hand": "living",
     "two_divergences": "living",
     "wishart_ellipses": "living",
 }

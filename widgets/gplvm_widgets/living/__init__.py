@@ -8,7 +8,9 @@ from .figure import LivingFigure, living, modules
 from .gp_posterior import gp_posterior
 from .latent_map import latent_map
 from .neighbour_graph import neighbour_graph
+from .next_active_point import next_active_point
 from .ppca_floor import ppca_floor
+from .site_by_hand import site_by_hand
 from .two_divergences import two_divergences
 from .wishart_ellipses import wishart_ellipses
 
@@ -20,7 +22,9 @@ __all__ = [
     "living",
     "modules",
     "neighbour_graph",
+    "next_active_point",
     "ppca_floor",
+    "site_by_hand",
     "two_divergences",
     "wishart_ellipses",
 ]
