@@ -164,7 +164,7 @@ def choice_numbers(x, y, inverse_width, noise, taken) -> Numbers:
     """Posterior and offers once these rows were taken."""
     kernel, rows = RBF(1.0, inverse_width), list(taken)
     variances = [posterior_of(kernel, x[rows[:k]], y[rows[:k]], x, noise)[1].diagonal() for k in range(len(rows) + 1)]
-    each = [ivm.entropy_reductions(1 / (v + noise), v) for v in variances]  # (7.5)
+    each = [ivm.entropy_reductions(1 / (v + noise), v) for v in variances]
     offers = each[-1].copy()
     offers[rows] = np.nan
     open_ = np.where(np.isnan(offers), -np.inf, offers)

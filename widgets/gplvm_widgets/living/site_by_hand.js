@@ -80,7 +80,7 @@ export function growing(share, { means, deviations, places: [across, up] }) { //
       if (share[i * across + j] < 0) (found.x.push(at(means, j, across)), found.y.push(at(deviations, i, up)));
     }
   }
-  return found;
+  return { ...found, label: found.x.length ? "variance grows" : "" };
 }
 export const roundHeight = (v) => [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5].find((top) => top >= 1.08 * v) ?? 10;
 const bell = (f, mean, variance) => Math.exp(-0.5 * (f - mean) ** 2 / variance) / Math.sqrt(2 * Math.PI * variance);
@@ -92,7 +92,8 @@ export function saysOf(mean, variance, now) {
 }
 export function titleOf({ site_mean, precision }) {
   if (Number.isNaN(site_mean)) return "site: flat, precision b = 0.00";
-  return `site: mean ${minus(site_mean)}, precision b = ${minus(precision)}`;
+  const what = precision < 0 ? "no Gaussian" : `mean ${minus(site_mean)}`;
+  return `site: ${what}, precision b = ${minus(precision)}`;
 }
 
 export default function make(data, opening) {

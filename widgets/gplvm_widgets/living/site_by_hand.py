@@ -64,7 +64,7 @@ def site_by_hand(
     .. math:: \hat p(f) = \tfrac1Z\, p(y \mid f)\, N(f \mid \bar f, \varsigma), \qquad b = \frac{\nu}{1 - \nu\varsigma}
 
     The site is drawn with the constant that gives it the mass Z under the cavity, so that it stands in for the
-    likelihood there.
+    likelihood there. Under heavy tails its precision may be negative: the variance grows. (`noise.sites` then gives 0.)
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def site_panel(answer, mean, variance, now):
             "site", CURVE, site_curve(mean, variance, now, top), colour="accent", dash=True, label="site, same mass Z"
         ),
     ]
-    return Panel(marks, title=site_title(now), x=Axis("", SHOWN), y=Axis("probability", (0.0, top)), key="site", span=7)
+    return Panel(marks, title=site_title(now), x=Axis("", SHOWN), y=Axis("p(y|f)", (0.0, top)), key="site", span=7)
 
 
 def site_curve(mean, variance, now, top):
@@ -215,7 +215,8 @@ def site_title(now):
     """Mean and precision of the site, in words."""
     if np.isnan(now.site_mean):
         return "site: flat, precision b = 0.00"
-    return f"site: mean {number(now.site_mean)}, precision b = {number(now.precision)}"
+    what = "no Gaussian" if now.precision < 0 else f"mean {number(now.site_mean)}"
+    return f"site: {what}, precision b = {number(now.precision)}"
 
 
 def bells_panel(answer, mean, variance, now):
@@ -272,7 +273,7 @@ def map_panel(answer, mean, variance):
     return Panel(
         [
             shades,
-            Points("grows", *grows, colour=0, marker="plus", size=7, label="variance grows"),
+            Points("grows", *grows, colour=4, marker="plus", size=7, label="variance grows" if len(rows) else ""),
             Cursor("place", mean, float(np.sqrt(variance))),
         ],
         title=f"share of the variance taken off, {NU}ς",
