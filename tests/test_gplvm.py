@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, norm
+from sklearn.decomposition import PCA
 
 from gplvm_edu.datasets import simulate_oil_flow
 from gplvm_edu.gplvm import (
@@ -29,6 +30,7 @@ from gplvm_edu.linalg import centre
 from gplvm_edu.maps import grid_points, search_places
 from gplvm_edu.metrics import nearest_neighbour_errors, subspace_angle
 from gplvm_edu.optimise import check_gradient, minimise_rows
+from gplvm_edu.papers.gplvm import held_out
 from gplvm_edu.ppca import DualPPCA
 from gplvm_edu.ppca import log_likelihood as ppca_log_likelihood
 from gplvm_edu.starts import initial_positions
@@ -487,6 +489,37 @@ def test_oil_100_reaches_what_the_peers_reach_with_at_most_4_errors():
     stored = json.loads((BOOK / "results" / "gplvm.json").read_text())
     assert stored["oil, 100 points"]["errors"] <= 4 and stored["oil, 1000 points"]["errors"] <= 2
     assert abs(stored["oil, 100 points"]["log_likelihood"] - plain.log_likelihood_) < 0.02 * abs(plain.log_likelihood_)
+
+
+def test_the_held_out_study_has_a_row_for_each_split_and_the_planes_errors_are_those_of_pca():
+    oil = simulate_oil_flow(40, random_state=0)
+    report = held_out(oil.data, n_splits=2, dimensions=(1, 2))
+    assert list(report) == ["nearest fitted row", "PCA", "GP-LVM", "GP-LVM, prior"]
+    for method in list(report)[1:]:
+        assert [len(report[method][q][measure]) for q in "12" for measure in ("train", "test")] == [2, 2, 2, 2]
+    for seed in range(2):
+        rows = np.random.default_rng(seed).permutation(40)
+        train, test = oil.data[rows[25:]], oil.data[rows[:25]]
+        distances = np.linalg.norm(test[:, None] - train, axis=2)
+        nearest = np.sqrt(np.mean((train[distances.argmin(axis=1)] - test) ** 2))
+        assert_allclose(report["nearest fitted row"][seed], nearest, atol=6e-5)
+        pca = PCA(2).fit(train)
+        left = np.sqrt(np.mean((pca.inverse_transform(pca.transform(test)) - test) ** 2))
+        assert_allclose(report["PCA"]["2"]["test"][seed], left, atol=6e-5)
+
+
+@pytest.mark.real
+def test_a_sample_of_the_held_out_study_comes_out_again():
+    from gplvm_edu.datasets import load_oil_flow
+
+    Y = load_oil_flow(100).data
+    stored = json.loads((BOOK / "results" / "gplvm.json").read_text())["held out"]
+    fresh = held_out(Y, n_splits=4, dimensions=(2,))
+    assert fresh["nearest fitted row"] == stored["nearest fitted row"][:4]
+    assert_allclose(fresh["PCA"]["2"]["test"], stored["PCA"]["2"]["test"][:4], atol=1e-4)
+    for method in ("GP-LVM", "GP-LVM, prior"):
+        ratio = np.array(fresh[method]["2"]["test"]) / stored[method]["2"]["test"][:4]
+        assert np.all(np.abs(np.log(ratio)) < np.log(1.15)), (method, ratio)
 
 
 def test_iterates_can_be_stopped_and_taken_up_again():

@@ -1,12 +1,15 @@
-"""Checkers of chapter 5. Each compares an answer with a second way to the same number."""
+"""Checkers of chapter 5. Each compares an answer with a second way to the same number, on problems of several sizes."""
 
 import numpy as np
 from scipy.stats import multivariate_normal
 
 from ..gplvm.likelihood import kernel_matrix_gradient, value_and_gradients
 from ..kernels import RBF, White
+from ..linalg import eigenpairs
 from . import checker
-from .answers import close, number, numbers, truth, two_parts
+from .answers import close, number, numbers, two_parts
+
+SIZES = ((0, 8, 3, 2), (1, 6, 1, 1), (2, 5, 7, 3))  # seed, N, D, q
 
 
 def _problem(seed=0, N=8, D=3, q=2):
@@ -15,85 +18,186 @@ def _problem(seed=0, N=8, D=3, q=2):
     return Y - Y.mean(axis=0), rng.standard_normal((N, q)), RBF(1.2, 0.8) + White(0.2)
 
 
+def _wrong_shape(value, shape, what):
+    """The hint for an answer of another shape."""
+    return None if value.shape == shape else f"{what} has the shape {shape}; yours has the shape {value.shape}."
+
+
 @checker("gplvm.1")
 def the_objective(function):
     """function(Y, K): the log likelihood (5.2)."""
-    Y, X, kernel = _problem()
-    K = kernel(X)
-    expected = multivariate_normal(cov=K).logpdf(Y.T).sum()
-    value = number(function(Y, K))
-    if close(value, expected):
-        return None
-    one_determinant = expected + (3 - 1) / 2 * np.linalg.slogdet(K)[1]
-    if close(value, one_determinant):
-        return "ln |K| is counted once; there are D outputs, and each pays for it (the paper's (11) has this slip too)."
-    if close(value, expected + 12 * np.log(2 * np.pi)):
-        return "The constant -(DN/2) ln 2 pi is missing."
-    return f"For the test data it should be {expected:.4f}, yours is {value:.4f}."
+    for size in SIZES:
+        Y, X, kernel = _problem(*size)
+        (N, D), K = Y.shape, kernel(X)
+        expected, ln_det = multivariate_normal(cov=K).logpdf(Y.T).sum(), np.linalg.slogdet(K)[1]
+        fit = np.sum(Y * np.linalg.solve(K, Y))
+        value = number(function(Y, K))
+        if close(value, expected):
+            continue
+        at = f"At N = {N}, D = {D} "
+        if D > 1 and close(value, expected + (D - 1) / 2 * ln_det):
+            return at + "ln |K| is counted once; there are D outputs, and each pays (the paper's (11) slips here too)."
+        if close(value, expected + D * N / 2 * np.log(2 * np.pi)):
+            return at + "the constant -(DN/2) ln 2 pi is missing."
+        if close(value, expected - fit / 2):
+            return at + "the trace has lost its factor 1/2."
+        if close(value, expected + D * ln_det):
+            return at + "the determinant has the wrong sign: it charges for volume."
+        return at + f"it should be {expected:.4f}, yours is {value:.4f}."
+    return None
 
 
 @checker("gplvm.2")
 def gradient_in_K(function):
     """function(Y, K): dL/dK, (5.4)."""
-    Y, X, kernel = _problem(1)
-    K = kernel(X)
-    expected, value = kernel_matrix_gradient(Y, K), numbers(function(Y, K))
-    if value.shape != K.shape:
-        return f"One entry for each entry of K is wanted, {K.shape}; yours has the shape {value.shape}."
-    if close(value, expected):
-        return None
-    if close(value, 2 * expected):
-        return "Twice the right answer: you copied equation (10) of the paper, which lacks the 1/2."
-    return "It differs from finite differences. Differentiate the log determinant and the trace apart."
+    for size in SIZES:
+        Y, X, kernel = _problem(*size)
+        (N, D), K = Y.shape, kernel(X)
+        expected, K_inv = kernel_matrix_gradient(Y, K), np.linalg.inv(K)
+        value = numbers(function(Y, K))
+        if hint := _wrong_shape(value, (N, N), "One entry for each entry of K: the gradient"):
+            return hint
+        if close(value, expected):
+            continue
+        at = f"At N = {N}, D = {D}: "
+        if close(value, 2 * expected):
+            return at + "twice the right answer. You copied equation (10) of the paper, which lacks the 1/2."
+        if close(value, -expected):
+            return at + "the sign. That is the gradient of -L; both terms are turned round."
+        if D > 1 and close(value, expected + (D - 1) / 2 * K_inv):
+            return at + "K^-1 comes from ln |K|, and each of the D outputs brings one."
+        if close(value, expected + D / 2 * K_inv):
+            return at + "that is the part of the trace; ln |K| depends on K too."
+        return at + "it differs from finite differences. Differentiate the log determinant and the trace apart."
+    return None
 
 
 @checker("gplvm.3")
 def same_likelihood_at_another_scale(function):
     """function(X, inverse_width, c): positions times c, and the inverse width that leaves the likelihood alone."""
-    Y, X, _ = _problem(2)
-    before = value_and_gradients(Y, X, RBF(1.2, 0.8) + White(0.2))[0]
-    for c in (0.1, 3.0):
-        X_new, width = two_parts(function(X, 0.8, c))
+    for size, c in zip(SIZES, (0.1, 3.0, 3.0), strict=True):
+        Y, X, _ = _problem(*size)
+        before = value_and_gradients(Y, X, RBF(1.2, 0.8) + White(0.2))[0]
+        X_new, width = (numbers(part) for part in two_parts(function(X, 0.8, c)))
+        width = number(width)
         if not close(X_new, c * X, 1e-5, 1e-8):
             return "The positions should be c times the old ones."
-        after = value_and_gradients(Y, numbers(X_new), RBF(1.2, number(width)) + White(0.2))[0]
-        if not close(after, before, 1e-8, 1e-8):
-            return f"At c = {c} the log likelihood moved from {before:.3f} to {after:.3f}: what multiplies |x - x'|^2?"
+        if width > 0:
+            after = value_and_gradients(Y, X_new, RBF(1.2, width) + White(0.2))[0]
+            if close(width, 0.8 / c**2) and close(after, before, 1e-8, 1e-8):
+                continue
+        if close(width, 0.8 * c**2):
+            return "The wrong way round: positions farther apart want a SMALLER inverse width."
+        if close(width, 0.8 / c):
+            return "The kernel looks at the SQUARE of a distance, and c comes out of it squared."
+        if close(width, 0.8):
+            return "With the width as it was, all correlations change: what multiplies |x - x'|^2?"
+        return f"At c = {c} the log likelihood does not stay where it was: what multiplies |x - x'|^2?"
     return None
 
 
 @checker("gplvm.4")
 def prediction_with_its_noise(function):
     """function(kernel, X, Y, x): mean and variance of a new OBSERVATION at x, its own noise included."""
-    Y, X, kernel = _problem(3)
-    x = np.array([[0.2, -0.4]])
-    joint = kernel(np.vstack([X, x]))
-    gain = np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
-    mean, variance = (numbers(part).ravel() for part in two_parts(function(kernel, X, Y, x)))
-    if not close(mean, gain @ Y):
-        return "The mean is not that of the conditional Gaussian, equation (5.7)."
-    expected = joint[-1, -1] - gain @ joint[:-1, -1]
-    if close(variance, [expected]):
-        return None
-    if close(variance, [expected - 0.2]):
-        return "That is the variance of the noise-free map: an observation has its own noise, once."
-    return f"The variance should be {expected:.4f}, yours is {variance[0]:.4f}."
+    for size in SIZES:
+        Y, X, kernel = _problem(*size)
+        x = np.random.default_rng(9).standard_normal((1, X.shape[1]))
+        joint = kernel(np.vstack([X, x]))
+        gain = np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
+        mean, variance = (numbers(part).ravel() for part in two_parts(function(kernel, X, Y, x)))
+        at = f"At N = {Y.shape[0]}, D = {Y.shape[1]}: "
+        if not close(mean, gain @ Y):
+            return at + "the mean is not that of the conditional Gaussian, equation (5.7)."
+        expected = joint[-1, -1] - gain @ joint[:-1, -1]
+        if close(variance, [expected]):
+            continue
+        if close(variance, [expected - 0.2]):
+            return at + "that is the variance of the noise-free map. An observation has its own noise, once."
+        if close(variance, [expected + 0.2]):
+            return at + "the noise is counted twice; kernel.diag(x) has it already."
+        if close(variance, [joint[-1, -1]]):
+            return at + "that is the variance before any data: what they taught, k' K^-1 k, is to be taken away."
+        if variance.size == Y.shape[1] and close(variance, np.full(Y.shape[1], expected)):
+            continue  # once for each output: they share it
+        if variance.size != 1:
+            return at + f"one variance is wanted, the outputs share it; yours has {variance.size} numbers."
+        return at + f"the variance should be {expected:.4f}, yours is {variance[0]:.4f}."
+    return None
 
 
 @checker("gplvm.5")
-def the_wide_kernel(answer):
-    """True or False: as the inverse width goes to 0 (variance growing to match), the RBF GP-LVM becomes dual PPCA."""
-    if truth(answer):
-        return None
-    return "Expand the exponential to first order in the inverse width, and look at what is left of centred data."
+def gradient_in_positions(function):
+    """function(G, X, variance, inverse_width): dL/dX of an RBF kernel from the symmetric G = dL/dK, (5.5)."""
+    for (seed, N, _, q), inverse_width in zip(SIZES, (0.7, 2.0, 0.3), strict=True):
+        rng = np.random.default_rng(seed)
+        X, A = rng.standard_normal((N, q)), rng.standard_normal((N, N))
+        G, kernel = A + A.T, RBF(1.7, inverse_width)
+        expected = kernel.gradients(G, X)[0]
+        value = numbers(function(G, X, 1.7, inverse_width))
+        if hint := _wrong_shape(value, (N, q), "The gradient"):
+            return hint
+        if close(value, expected):
+            continue
+        if close(value, expected / 2):
+            return "Half of it: x_n stands in row n AND in column n of K, and G is symmetric."
+        if close(value, -expected):
+            return "The sign: moving x_n away from x_j makes the kernel smaller."
+        if close(value, expected / inverse_width):
+            return "The inverse width is missing: the derivative of -g |x - x'|^2 / 2 brings it down."
+        if close(value, 2 * expected):
+            return "Twice too long: the square brings a 2 down, and the exponent has a 1/2."
+        if close(value, expected / 1.7):
+            return "The variance multiplies the exponential, also in its derivative."
+        return "It differs from finite differences of sum(G * K). Differentiate one entry k(x_n, x_j) in x_n first."
+    return None
 
 
 @checker("gplvm.6")
-def number_of_basins(answer):
-    """How many different end points (by log likelihood, to 1 nat) four random starts reach: at least two."""
-    values = numbers(answer)
-    if values.shape != (4,):
-        return "Give the four final log likelihoods, one for each of the seeds 0, 1, 2, 3."
-    if np.ptp(values) >= 1.0:
-        return None
-    return 'All four agree to a nat; are the starts really random (init="random"), with four different seeds?'
+def noise_of_the_wide_kernel(function):
+    """function(Y, q): the noise variance in which the RBF GP-LVM ends when its width goes to infinity."""
+    for seed, N, D, q in ((3, 9, 4, 2), (4, 7, 9, 1)):
+        Y = _problem(seed, N, D)[0]
+        lam = eigenpairs(Y @ Y.T / D)[0]
+        rest = lam[q:].sum()
+        value = number(function(Y, q))
+        if close(value, rest / (N - 1 - q)):
+            continue
+        if close(value, rest / (N - q)):
+            return "That is dual PPCA's. An endless bias makes one direction free, and it is lost to the noise."
+        if close(value, rest * D / N / (D - q)):
+            return "That is PPCA's, with D - q; here the N points are the dimensions."
+        if close(value, rest / (N - 1)) or close(value, rest / N):
+            return "The q directions that X explains leave no noise to average over."
+        if close(value, rest * D / (N - 1 - q)):
+            return "A factor D: the eigenvalues are those of Y Y' / D."
+        return f"At N = {N}, D = {D}, q = {q} it should be {rest / (N - 1 - q):.4f}, yours is {value:.4f}."
+    return None
+
+
+@checker("gplvm.7")
+def gradient_through_a_network(function):
+    """function(Y, V, W, dX): gradients in V and W when X = tanh(Y V) W and dL/dX is given."""
+    for seed, N, D, H, q in ((5, 7, 4, 3, 2), (6, 5, 3, 6, 1)):
+        rng = np.random.default_rng(seed)
+        Y, V, W, dX = (rng.standard_normal(shape) for shape in ((N, D), (D, H), (H, q), (N, q)))
+        T = np.tanh(Y @ V)
+        right_V, right_W = Y.T @ ((dX @ W.T) * (1 - T**2)), T.T @ dX
+        dV, dW = (numbers(part) for part in two_parts(function(Y, V, W, dX), "Return two things: dV, dW."))
+        if hint := _wrong_shape(dV, (D, H), "dL/dV") or _wrong_shape(dW, (H, q), "dL/dW"):
+            return hint
+        if not close(dW, right_W):
+            if close(dW, (Y @ V).T @ dX):
+                return "W meets the hidden units after their tanh, not before it."
+            return (
+                "dL/dW differs from finite differences: X is linear in W, so it is the transpose of what multiplies W."
+            )
+        if close(dV, right_V):
+            continue
+        if close(dV, Y.T @ (dX @ W.T)):
+            return "dL/dW is right. On the way to V the slope of the tanh is missing: 1 - tanh^2."
+        if close(dV, Y.T @ ((dX @ W.T) * T)):
+            return "dL/dW is right. You multiplied by the tanh itself; its slope is wanted."
+        if close(dV, Y.T @ ((dX @ W.T) * (1 - T))):
+            return "dL/dW is right. The slope of the tanh is 1 minus its SQUARE."
+        return "dL/dW is right. For dL/dV go back one layer: dL/dX W' is the gradient in the hidden units."
+    return None
