@@ -1009,7 +1009,7 @@ def test_the_code_of_the_twos_computes_what_the_panel_shows(explorer, pixel_nois
     assert_allclose([cursor.x, cursor.y], scope["place"][0], atol=1e-6)
     wrong = scene.mark("filled", "crosses")
     assert_allclose(8 * wrong.y + wrong.x - 9, np.flatnonzero(scope["wrong"]))
-    assert scene.panel("filled").title == f"what is put there: {scope['wrong'].sum()} wrong"
+    assert scene.panel("filled").title == f"what is put there: {scope['wrong'].sum()} wrong (×)"
     whole = scene.mark("filled", "images").values[:, 9:].ravel()  # right wherever there is no cross
     assert_allclose(np.flatnonzero(whole != (scope["test"][7] > 0.5)), np.flatnonzero(scope["wrong"]))
 
@@ -1022,7 +1022,7 @@ def test_the_pictures_of_a_test_image_are_its_ink_and_its_gaps():
     assert_allclose(truth.ravel(), few_twos(177)[123])
     assert_allclose(left[:, 1:].ravel(), np.where(removed[3], NAN, few_twos(177)[123]))
     gone = scene.mark("seen", "crosses")
-    assert scene.panel("seen").title == f"test image 3: {removed[3].sum()} pixels removed"
+    assert scene.panel("seen").title == f"test image 3: {removed[3].sum()} pixels removed (×)"
     assert_allclose(8 * gone.y + gone.x - 9, np.flatnonzero(removed[3]))
 
 

@@ -159,12 +159,19 @@ def entropy(data, kernel, noise, start, n_active, n_points, included, state):
     marks = [
         shades,
         latent_points(now.X, target, names, size=5),
-        Points("taken", *taken.T, colour="ink", hollow=True, size=11),
+        Points("taken", *taken.T, colour="ink", hollow=True, size=11, label="taken"),
         Texts("order", few[:, 0] + 0.06 * edge, few[:, 1] + 0.05 * edge, [str(k + 1) for k in range(len(few))]),
     ]
     if included < n_active:
         marks.append(
-            Points("next", *now.X[now.selection.active[included], None].T, colour="accent", marker="star", size=17)
+            Points(
+                "next",
+                *now.X[now.selection.active[included], None].T,
+                colour="accent",
+                marker="star",
+                size=17,
+                label="next",
+            )
         )
     title = f"all {n_active} are in" if included == n_active else f"{how_many(included)} in, the star is next"
     sides = (Axis(f"latent dimension {k}", (-edge, edge)) for k in (1, 2))

@@ -67,8 +67,10 @@ def densities(view, noise, mean, variance, y, noise_variance, label, level):
     marks = [
         Band("exact", f, 0 * f, exact, colour=5, opacity=0.45, label="exact: prior × likelihood"),
         Lines("prior", f, prior, colour="quiet", label="prior"),
-        Lines("likelihood", f, 0.9 * top * likelihood / likelihood.max(), colour=2, label="likelihood (scaled)"),
-        Lines("site", f, 0.9 * top * site, colour="accent", label="site (scaled)"),
+        Lines(
+            "likelihood", f, 0.9 * top * likelihood / likelihood.max(), colour=2, width=2.8, label="likelihood (scaled)"
+        ),
+        Lines("site", f, 0.9 * top * site, colour="accent", dash=True, label="site (scaled)"),
         Lines("match", f, norm.pdf(f, now.mean, np.sqrt(now.variance)), dash=True, label="Gaussian match"),
     ]
     return Panel(
@@ -194,13 +196,19 @@ def space(view, pixel_noise, kernel, init, n_active, restarts, share, image, sta
     return Panel(marks, title=title, x=next(sides), y=next(sides), rows=2)
 
 
+FRAME = np.array([-0.5, 7.5, 7.5, -0.5, -0.5]), np.array([-0.5, -0.5, 7.5, 7.5, -0.5])  # around 8 x 8 pixels
+
+
 def two_images(left, right, names, title, crossed):
-    """Two images side by side, some pixels of the right one crossed."""
+    """Two images side by side in frames, some pixels of the right one crossed; the title says what that means."""
     panel = image_panel([left.reshape(8, 8), right.reshape(8, 8)], names, 1, title)
     row, column = np.divmod(np.flatnonzero(crossed), 8)
-    return replace(
-        panel, marks=[*panel.marks, Points("crosses", column + 9, row, colour="accent", marker="cross", size=9)]
-    )
+    (x, y), gap = FRAME, [np.nan]
+    marks = [
+        Lines("frames", np.concatenate([x, gap, x + 9]), np.concatenate([y, gap, y]), colour="quiet", width=1.0),
+        Points("crosses", column + 9, row, colour="accent", marker="cross", size=9),
+    ]
+    return replace(panel, marks=[*panel.marks, *marks])
 
 
 def seen(view, pixel_noise, kernel, init, n_active, restarts, share, image, state):
@@ -208,7 +216,10 @@ def seen(view, pixel_noise, kernel, init, n_active, restarts, share, image, stat
     if view != TWOS:
         return None
     now = fill(state or at_start(pixel_noise, kernel, init, n_active), share, image, restarts)
-    left, title = np.where(now.removed, np.nan, now.truth), f"test image {image}: {now.removed.sum()} pixels removed"
+    left, title = (
+        np.where(now.removed, np.nan, now.truth),
+        f"test image {image}: {now.removed.sum()} pixels removed (×)",
+    )
     return two_images(now.truth, left, ("original", "seen"), title, now.removed)
 
 
@@ -217,7 +228,10 @@ def filled(view, pixel_noise, kernel, init, n_active, restarts, share, image, st
     if view != TWOS:
         return None
     now = fill(state or at_start(pixel_noise, kernel, init, n_active), share, image, restarts)
-    whole, title = np.where(now.removed, now.expected > 0.5, now.truth), f"what is put there: {now.wrong.sum()} wrong"
+    whole, title = (
+        np.where(now.removed, now.expected > 0.5, now.truth),
+        f"what is put there: {now.wrong.sum()} wrong (×)",
+    )
     return two_images(now.expected, whole, ("expected", "filled, cut at 1/2"), title, now.wrong)
 
 
