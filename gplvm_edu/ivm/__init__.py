@@ -2,7 +2,8 @@
 
 `selection` chooses the active set, `rules` holds other ways to choose it, `active` its likelihood, `active_map` what it
 says about every other row, `inactive` where those rows go, `noise_variance` how Gaussian noise learns, `columns` which
-noise a column has, `algorithm` the loop over all of it, `estimator` the class; `fast` the faster selection.
+noise a column has, `settle` its sites once more and what they teach, `algorithm` the loop over all of it, `estimator`
+the class; `fast` the faster selection.
 """
 
 from . import fast
@@ -40,6 +41,7 @@ from .selection import (
     one_covariance,
     select_by_column,
 )
+from .settle import learn_response, settle_sites
 
 __all__ = [
     "SELECTIONS",
@@ -64,6 +66,7 @@ __all__ = [
     "kmeans_rows",
     "latent_moments",
     "learn_noise_variances",
+    "learn_response",
     "likeliest_starts",
     "log_likelihoods_at_active",
     "observed_sites",
@@ -81,6 +84,7 @@ __all__ = [
     "select_by_column",
     "selection_map",
     "selection_sites",
+    "settle_sites",
     "sparse_iterates",
     "sparse_model",
     "total_log_likelihood",

@@ -15,6 +15,7 @@ from .inactive import likeliest_starts, place_inactive
 from .noise_variance import learn_noise_variances
 from .rules import choose_active_set
 from .selection import Selection
+from .settle import learn_response, settle_sites
 
 
 class SparseModel(NamedTuple):
@@ -40,6 +41,11 @@ class SparseModel(NamedTuple):
         by_column = Sites(sites.means, np.broadcast_to(sites.variances.T, sites.means.T.shape).T)
         precision = 1.0 if latent_prior == "gaussian" else 0.0
         return self._replace(noise=learn_noise_variances(self.noise, by_column, X, self.f_kernel, precision))
+
+    def learn_response(self, Y, sites, X) -> "SparseModel":
+        """The model once free biases and cut points have learnt from the active rows, (8.27) and (8.42)."""
+        noise = self.noise if self.noise_in_kernel else learn_response(self.noise, Y, sites, X, self.f_kernel)
+        return self._replace(noise=noise)
 
     def active_sites(self, Y, selection) -> Sites:
         """Gaussian observations of the active rows, with the noise that `kernel` itself does not hold, (7.12)."""
@@ -79,6 +85,8 @@ class SparseOptions(NamedTuple):
     latent_prior: str | None = None  # or "gaussian"
     optimiser: str = "scg"  # or "l-bfgs"
     selection: str = "ivm"  # or "random", "kmeans", "pivoted_cholesky"
+    ep: bool = False  # sweep over the sites of the active rows until they settle
+    learn_noise: bool = True  # biases and cut points learn too; False: they stay where they started
 
 
 class SparseState(NamedTuple):
@@ -91,6 +99,20 @@ class SparseState(NamedTuple):
     value: float
     n_evaluations: int  # of the active set's likelihood
     stopped: str = ""
+
+
+def chosen_sites(Y, X, model, options, rng=None) -> Selection:
+    """The active set with its sites: those of the one pass that chose it or, with `ep`, settled ones.
+
+    Examples
+    --------
+    >>> from gplvm_edu.kernels import RBF, White
+    >>> model = sparse_model(RBF() + White(0.1))
+    >>> chosen_sites(np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]), model, SparseOptions(n_active=1)).active
+    array([0])
+    """
+    selection = choose_active_set(Y, X, model.f_kernel, model.noise, options.n_active, options.selection, rng)
+    return settle_sites(selection, Y, X, model.f_kernel, model.noise) if options.ep else selection
 
 
 @suited(lambda Y, X, model, options, rng=None: options.n_active)
@@ -120,8 +142,7 @@ def outer_step(Y, X, model, options, rng=None) -> SparseState:
     ((3, 2), 2)
     """
     X = X.copy()
-    rule = options.n_active, options.selection, rng
-    first = choose_active_set(Y, X, model.f_kernel, model.noise, *rule)  # step 1
+    first = chosen_sites(Y, X, model, options, rng)  # step 1
     I, sites = first.active, model.active_sites(Y, first)
     X[I], kernel, n_evaluations = optimise_active_set(
         sites,
@@ -136,7 +157,8 @@ def outer_step(Y, X, model, options, rng=None) -> SparseState:
     model = model.with_kernel(kernel)
     if options.n_steps:
         model = model.learn_noise(sites, X[I], options.latent_prior)
-    selection = choose_active_set(Y, X, model.f_kernel, model.noise, *rule)  # step 3: all have moved
+        model = model.learn_response(Y[I], sites, X[I]) if options.learn_noise else model
+    selection = chosen_sites(Y, X, model, options, rng)  # step 3: all have moved
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     rest = np.setdiff1d(np.arange(len(Y)), selection.active)
     if len(rest):
@@ -196,7 +218,7 @@ def sparse_iterates(Y, X, model, options, max_iter=15, rng=None) -> Iterator[Spa
     (3, True, 'schedule')
     """
     model = model.with_kernel(model.kernel.copy())
-    selection = choose_active_set(Y, X, model.f_kernel, model.noise, options.n_active, options.selection, rng)
+    selection = chosen_sites(Y, X, model, options, rng)
     active = selection_map(selection, X, model.f_kernel, model.noise, options.latent_prior)
     state = SparseState(X, model, selection, active, total_log_likelihood(Y, X, selection, active), 0)
     for _ in range(max_iter):

@@ -43,6 +43,8 @@ class Selection(NamedTuple):
     L: Any  # (i, i), or a tuple
     log_evidence: float  # ln p(Y_I)
     groups: tuple | None = None  # None: one covariance for all columns; else the column numbers of each group
+    n_sweeps: int = 1  # over the sites; the choice itself is one
+    change: float = 0.0  # largest of a site in the last of several sweeps
 
 
 def entropy_reductions(nu, variance) -> np.ndarray:

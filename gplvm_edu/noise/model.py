@@ -6,7 +6,7 @@ Everything that a user calls is here; NaN in Y is a missing entry, and contribut
 """
 
 import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,8 +105,10 @@ class Noise:
     ``sample(f, random_state)``            observations of given latent values
     ``learn(Y, mean, variance)``           a copy whose parameters maximise the sum of ln Z
     ``learn_variance(squares)``            a copy whose Gaussian variances are means of expected squared noise
+    ``shifted(amount)``                    a copy that says of f what this one says of f + amount
     ``rows(index)``                        the model of some rows
     ``blocks``                             [(model, its columns)], here one for all
+    ``mapped(change)``                     a copy in which each of them was changed
     ``shared``                             True if nu depends neither on Y nor on the column
     =====================================  =====================================================================
 
@@ -204,6 +206,19 @@ class Noise:
 
         *_, last = minimise(value_and_gradient, theta[free], "l-bfgs", max_iter=max_iter)
         return at(last.x)
+
+    def mapped(self, change) -> Any:
+        """The models of `blocks`, each changed once by change(model, its columns): here the one for all."""
+        return change(self, slice(None))
+
+    def shifted(self, amount) -> Self:
+        """A copy that says of f what this one says of f + amount, (8.42); the same where nothing can move f."""
+        return self.copy()
+
+    @property
+    def n_shifts(self) -> int:
+        """How many biases, or sets of cut points, are free to move f: 0, one for all columns, or one for each."""
+        return 0
 
     def learn_variance(self, squares) -> Self:
         """A copy; where the noise is Gaussian, with the mean of the expected squares (n, D) for its variance."""

@@ -243,6 +243,18 @@ class Ordinal(Noise):
         """The lowest level, which every ordinal model has."""
         return 0.0
 
+    @property
+    def n_shifts(self) -> int:
+        """How many sets of cut points are free."""
+        return 0 if self.fixed else self.cuts.size // self.cuts.shape[-1]
+
+    def shifted(self, amount) -> Self:
+        """A copy whose cut points are all lower by an amount, or by one for each column; unless they are fixed."""
+        if self.fixed:
+            return self.copy()
+        moved = self.cuts - np.reshape(amount, (*self.cuts.shape[:-1], 1))
+        return self.copy(cuts=moved) if (np.diff(moved) > 0).all() else self.copy()
+
     def parameters(self) -> dict:
         """Levels, cut points and scale by name."""
         return {"n_levels": self.n_levels, "cuts": self.cuts, "scale": self.scale}

@@ -1,6 +1,6 @@
 """`PerColumn`: real values, answers and grades in one table, each column with its own noise."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,8 +83,8 @@ class PerColumn(Noise):
         self._demand_columns(Y if Y.ndim == 2 else np.zeros(0))
         return Y
 
-    def _mapped(self, change):
-        """A copy with every model changed once, so that columns which shared one still do."""
+    def mapped(self, change) -> Any:
+        """A copy with every model changed once, by change(model, its columns): those that shared one still do."""
         changed = list(self.models)
         for model, d in self.blocks:
             new = change(model, d)
@@ -95,12 +95,12 @@ class PerColumn(Noise):
     def start(self, Y, prior_variance=1.0) -> Self:
         """A copy whose models are each started from their own columns."""
         Y = self._rows_of_columns(Y)
-        return self._mapped(lambda model, d: model.start(Y[:, d], prior_variance))
+        return self.mapped(lambda model, d: model.start(Y[:, d], prior_variance))
 
     def learn(self, Y, mean, variance, max_iter=50) -> Self:
         """A copy whose models have each learnt from their own columns."""
         Y, mean, variance = together(self._rows_of_columns(Y), mean, variance)
-        return self._mapped(lambda model, d: model.learn(Y[:, d], mean[:, d], variance[:, d], max_iter))
+        return self.mapped(lambda model, d: model.learn(Y[:, d], mean[:, d], variance[:, d], max_iter))
 
     @property
     def learns_variance(self) -> bool:
@@ -109,7 +109,7 @@ class PerColumn(Noise):
 
     def learn_variance(self, squares) -> Self:
         """A copy whose Gaussian columns have each learnt their variance, equation (8.29b)."""
-        return self._mapped(lambda model, d: model.learn_variance(squares[:, d]))
+        return self.mapped(lambda model, d: model.learn_variance(squares[:, d]))
 
     def predict(self, mean, variance):
         """The expected y of every column, in that column's own terms."""
@@ -141,7 +141,7 @@ class PerColumn(Noise):
 
     def rows(self, index) -> Self:
         """The model of some rows."""
-        return self._mapped(lambda model, d: model.rows(index))
+        return self.mapped(lambda model, d: model.rows(index))
 
     def parameters(self) -> dict:
         """The models, one for each column, by name."""

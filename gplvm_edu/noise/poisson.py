@@ -256,6 +256,15 @@ class Poisson(Noise):
         """No event: every Poisson model has it."""
         return 0.0
 
+    @property
+    def n_shifts(self) -> int:
+        """How many biases are free."""
+        return 0 if self.fixed else np.size(self.offset)
+
+    def shifted(self, amount) -> Self:
+        """A copy whose bias is larger by an amount, or by one for each column; unless it is fixed."""
+        return self.copy() if self.fixed else self.copy(bias=self.offset + np.reshape(amount, np.shape(self.offset)))
+
     def parameters(self) -> dict:
         """The bias by name."""
         return {"bias": self.bias}

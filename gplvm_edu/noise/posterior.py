@@ -131,12 +131,12 @@ def ep_posterior(K, y, noise, order=None, max_sweeps=50, damping=1.0, tolerance=
 def site_posterior(K, site_means, site_precisions) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and covariance of f given the sites: a GP with its own noise at each observation.
 
-    .. math:: \Sigma = K - K S^{1/2} B^{-1} S^{1/2} K, \qquad B = I + S^{1/2} K S^{1/2}, \qquad
-              \bar f = \Sigma S m, \qquad S = \mathrm{diag}\,\beta
+    .. math:: \Sigma = K_f - K_f B^{1/2} A^{-1} B^{1/2} K_f, \qquad A = I + B^{1/2} K_f B^{1/2}, \qquad
+              \bar f = \Sigma B m, \qquad B = \mathrm{diag}\,b
 
     Notes
     -----
-    Costs O(N^3). B is as well conditioned as it can be, and a precision of 0 drops out by itself. Chapter 8,
+    Costs O(N^3). A is as well conditioned as it can be, and a precision of 0 drops out by itself. Chapter 8,
     equation (8.2).
 
     Examples
@@ -146,7 +146,7 @@ def site_posterior(K, site_means, site_precisions) -> tuple[np.ndarray, np.ndarr
     (array([1., 0.]), array([[0.5, 0. ],
            [0. , 1. ]]))
     """
-    L, root = _factor_sites(K, site_precisions)
+    L, root = factor_sites(K, site_precisions)
     V = linalg.solve_triangular(L, root[:, None] * K, lower=True)
     Sigma = K - V.T @ V  # (8.2)
     return Sigma @ (site_precisions * site_means), Sigma  # (8.2)
@@ -157,7 +157,7 @@ def ep_evidence(K, y, noise, site_means, site_precisions) -> float:
 
     .. math:: \ln Z_{EP} = \sum_n \Big[ \ln Z_n + \tfrac12 \ln(1 + \beta_n \varsigma_{-n})
               + \frac{\bar f_{-n}^2}{2 \varsigma_{-n}} - \frac{\bar f_n^2}{2 \Sigma_{nn}} \Big]
-              + \tfrac12 \bar f^\top S m - \tfrac12 \ln |B|
+              + \tfrac12 \bar f^\top B m - \tfrac12 \ln |A|
 
     Notes
     -----
@@ -175,7 +175,7 @@ def ep_evidence(K, y, noise, site_means, site_precisions) -> float:
     mean_c, variance_c = (f / variance - r) / left, 1.0 / left  # (8.22)  each site in turn left out
     log_Z = noise.log_partition(y[:, None], mean_c[:, None], variance_c[:, None])[:, 0]
     each = log_Z + 0.5 * (np.log1p(site_precisions * variance_c) + mean_c**2 / variance_c - f**2 / variance)
-    return float(np.sum(each) + 0.5 * f @ r - 0.5 * log_determinant(_factor_sites(K, site_precisions)[0]))  # (8.24)
+    return float(np.sum(each) + 0.5 * f @ r - 0.5 * log_determinant(factor_sites(K, site_precisions)[0]))  # (8.24)
 
 
 def _one(noise, n, y, mean, variance):
@@ -184,7 +184,58 @@ def _one(noise, n, y, mean, variance):
     return (float(term[0, 0]) for term in terms)
 
 
-def _factor_sites(K, beta):
-    """Cholesky factor of B = I + S^(1/2) K S^(1/2), and the square roots of the precisions."""
+def cavities(posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (N,) of f at each observation, its own site taken out, equation (8.39).
+
+    Examples
+    --------
+    >>> K, m, beta = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    >>> mean, variance = cavities(SitePosterior(*site_posterior(K, m, beta), m, beta, 0.0))
+    >>> mean.round(4), variance.round(4)                          # the second knows 1/4 of the first: 0.5 * 1 / 2
+    (array([0.75, 0.25]), array([0.8125, 0.875 ]))
+    """
+    variance, beta = np.diag(posterior.covariance), posterior.site_precisions
+    without = variance / np.maximum(1.0 - beta * variance, 1e-12)  # (8.39)
+    return without * (posterior.mean / variance - beta * posterior.site_means), without  # (8.39)
+
+
+def predict_latent(K, K_new, prior_variance, site_means, site_precisions) -> tuple[np.ndarray, np.ndarray]:
+    r"""Mean and variance (n,) of f at new places: the sites are all that is needed of the data.
+
+    .. math:: \bar f_* = k_*^\top (K_f + B^{-1})^{-1} m, \qquad
+              \varsigma_* = k_{**} - k_*^\top (K_f + B^{-1})^{-1} k_*
+
+    Parameters
+    ----------
+    K : ndarray (N, N)
+    K_new : ndarray (N, n)
+        Covariances of the old places with the new ones.
+    prior_variance : ndarray (n,)
+    site_means, site_precisions : ndarray (N,)
+
+    Notes
+    -----
+    Costs O(N^3 + N^2 n). Chapter 8, equation (8.25).
+
+    Examples
+    --------
+    >>> predict_latent(np.eye(1), np.array([[1.0, 0.0]]), np.ones(2), np.array([2.0]), np.array([1.0]))
+    (array([1., 0.]), array([0.5, 1. ]))
+    """
+    L, root = factor_sites(K, site_precisions)
+    V = linalg.solve_triangular(L, root[:, None] * K_new, lower=True)
+    v = linalg.solve_triangular(L, root * site_means, lower=True)
+    return v @ V, prior_variance - np.sum(V**2, axis=0)  # (8.25)
+
+
+def factor_sites(K, beta):
+    """Cholesky factor of A = I + B^(1/2) K B^(1/2), and the square roots of the precisions.
+
+    Examples
+    --------
+    >>> L, root = factor_sites(np.eye(1), np.array([3.0]))
+    >>> L, root.round(3)
+    (array([[2.]]), array([1.732]))
+    """
     root = np.sqrt(beta)
     return linalg.cholesky(np.eye(len(K)) + root[:, None] * K * root, lower=True), root

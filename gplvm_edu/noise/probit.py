@@ -119,6 +119,15 @@ class Probit(Noise):
         g = self.evaluate(Y, mean, variance).g
         return np.ravel(g.sum(axis=0) if np.size(self.offset) > 1 else g.sum())
 
+    @property
+    def n_shifts(self) -> int:
+        """How many biases are free."""
+        return 0 if self.fixed else np.size(self.offset)
+
+    def shifted(self, amount) -> Self:
+        """A copy whose bias is larger by an amount, or by one for each column; unless it is fixed."""
+        return self.copy() if self.fixed else self.copy(bias=self.offset + np.reshape(amount, np.shape(self.offset)))
+
     def parameters(self) -> dict:
         """The bias by name."""
         return {"bias": self.bias}
