@@ -107,6 +107,9 @@ def second_fit(model, rows, kept):
     start = getattr(model, "init", None)
     if isinstance(start, np.ndarray) and len(start) == len(kept) != len(rows):
         second.set_params(init=start[kept])
+    times = getattr(getattr(model, "dynamics_", None), "times", None)
+    if times is not None:
+        second.set_params(times=times[kept] if len(kept) != len(rows) else times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first fit has told
         warnings.simplefilter("default", LongFitWarning)

@@ -1,10 +1,12 @@
-"""Scores of an embedding: nearest-neighbour errors, trustworthiness, Procrustes distance, angle of subspaces."""
+"""Scores of an embedding: nearest-neighbour errors, trustworthiness, islands, Procrustes distance, angles."""
 
 from math import ldexp
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dasum
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from . import checks
@@ -111,6 +113,39 @@ def trustworthiness(Y, X, n_neighbors=5) -> float:
         rank = 1 + np.array([np.searchsorted(sorted_row, d) for sorted_row, d in sought])  # r(n, m)  (B, k)
         excess += int(np.sum(np.maximum(rank - k, 0)))
     return 1.0 - 2.0 * excess / (N * k * (2 * N - 3 * k - 1))
+
+
+def class_islands(X, target, n_neighbors=5) -> int:
+    """Into how many islands the classes of an embedding fall: one for each class where nothing is torn.
+
+    Every point is joined to its nearest neighbours, if they are of its own class; what hangs together is an island.
+    A point alone among those of another class is one too.
+
+    Parameters
+    ----------
+    X : ndarray (N, q)
+        The embedding.
+    target : sequence (N,)
+        Labels of any kind.
+    n_neighbors : int
+        How many neighbours, of all classes, each point looks at, below N. With more of them there are fewer islands.
+
+    Notes
+    -----
+    Costs O(N^2 q), in blocks of rows. Among equally near points the first count.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]]
+    >>> class_islands(X, list("aaaaaa"), 2), class_islands(X, list("aaaabb"), 2), class_islands(X, list("aaabbb"), 2)
+    (2, 3, 2)
+    """
+    X = unit_range(checks.points(X, "X", 2, GAPS))
+    target, N, k = _labels(target, len(X)), len(X), checks.whole_number("n_neighbors", n_neighbors, at_most=len(X) - 1)
+    near = np.concatenate([nearest_columns(_distances(X, n), k) for n in row_blocks(N)])  # (N, k)
+    own = target[near] == target[:, None]
+    joined = coo_array((np.ones(own.sum()), (np.nonzero(own)[0], near[own])), shape=(N, N))
+    return int(connected_components(joined, directed=False, return_labels=False))
 
 
 def procrustes_align(A, B, scaling=True, reflection=True) -> np.ndarray:

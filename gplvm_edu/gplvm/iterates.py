@@ -10,30 +10,43 @@ from ..kernels import in_units
 from ..linalg import own_scale
 from ..optimise import minimise
 from ..threads import n_rows, suited
+from .back_constraints import FreePositions, Network, Smoother
 from .fast import value_and_gradients
 
 
 class GPLVMState(NamedTuple):
-    """One iterate of a fit: latent positions, the kernel's theta, the objective, evaluations so far, why it ended."""
+    """One iterate of a fit: latent positions, the kernel's theta, the objective, evaluations so far, why it ended.
+
+    And `way`, where the positions come from: what `gplvm_iterates` was given as `back`, with its weights now.
+    """
 
     X: np.ndarray
     theta: np.ndarray
     value: float
     n_evaluations: int
     stopped: str = ""
+    way: Smoother | Network | None = None
 
 
 @suited(n_rows)
 def gplvm_iterates(
-    Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4
+    Y, X, kernel, latent_prior=None, method="l-bfgs", max_iter=1000, jitter=0.0, tolerance=1e-4, back=None
 ) -> Iterator[GPLVMState]:
     """Generator of `GPLVMState`: maximise the objective from X and the kernel's parameters, the start included.
+
+    Parameters
+    ----------
+    Y, X, kernel, jitter : as in `likelihood.value_and_gradients`
+    latent_prior : "gaussian", None, or a `DynamicPrior`
+    method, max_iter, tolerance : as in `optimise.minimise`
+    back : Smoother, Network or None
+        A back constraint, with the weights of the start: they are climbed in instead of X, equation (5.34).
 
     Notes
     -----
     The kernel passed in is not changed. The climb is made in units of the data's own, in which a step of one in an
     unconstrained parameter is as long for data in metres as in millimetres; states are in the units of Y. Chapter 5,
-    equations (5.4) to (5.6).
+    equations (5.4) to (5.6), (5.34) and (5.36).
 
     Examples
     --------
@@ -43,19 +56,29 @@ def gplvm_iterates(
     >>> states[-1].value > states[0].value
     True
     """
-    (N, q), unit = X.shape, own_scale(Y)
+    unit, way = own_scale(Y), FreePositions(X) if back is None else back
     kernel, Y, jitter = in_units(kernel, unit), Y / unit, jitter / unit**2
-    log_jacobian = Y.size * math.log(unit)
+    n, log_jacobian = way.weights.size, Y.size * math.log(unit)
 
     def value_and_gradient(x):
-        kernel.theta = x[N * q :]
-        value, dX, dtheta = value_and_gradients(Y, x[: N * q].reshape(N, q), kernel, latent_prior, jitter)
-        return -value, -np.concatenate([dX.ravel(), dtheta])
+        kernel.theta, now = x[n:], way.moved(x[:n])
+        value, dX, dtheta = with_prior(Y, now.positions(), kernel, latent_prior, jitter)
+        return -value, -np.concatenate([now.gradient(dX), dtheta])
 
-    start = np.concatenate([X.ravel(), kernel.theta])
+    start = np.concatenate([way.weights.ravel(), kernel.theta])
     for it in minimise(value_and_gradient, start, method=method, max_iter=max_iter, tolerance=tolerance):
-        theta = theta_in_units(kernel, it.x[N * q :], 1.0 / unit)
-        yield GPLVMState(it.x[: N * q].reshape(N, q), theta, -it.value - log_jacobian, it.n_evaluations, it.stopped)
+        theta, now = theta_in_units(kernel, it.x[n:], 1.0 / unit), way.moved(it.x[:n])
+        found = None if isinstance(now, FreePositions) else now
+        yield GPLVMState(now.positions(), theta, -it.value - log_jacobian, it.n_evaluations, it.stopped, found)
+
+
+def with_prior(Y, X, kernel, latent_prior=None, jitter=0.0) -> tuple[float, np.ndarray, np.ndarray]:
+    """As `value_and_gradients`, where the prior may also be a `DynamicPrior`, equations (5.35) and (5.36)."""
+    if latent_prior is None or isinstance(latent_prior, str):
+        return value_and_gradients(Y, X, kernel, latent_prior, jitter)
+    value, dX, dtheta = value_and_gradients(Y, X, kernel, None, jitter)
+    log_prior, slope = latent_prior(X)
+    return value + log_prior, dX + slope, dtheta
 
 
 def theta_in_units(kernel, theta, unit) -> np.ndarray:

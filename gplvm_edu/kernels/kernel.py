@@ -165,6 +165,12 @@ class Kernel(Parameterised):
         """
         return self._mixed_derivative(self._check_points(X))
 
+    def _mixed_derivative(self, X):
+        raise TypeError(
+            f"{type(self).__name__} has no mixed_derivative: it has not been told the covariance of its slopes, which "
+            "the expected metric needs. Write its method _mixed_derivative(X), equation (2.42) of chapter 2."
+        )
+
     # --- algebra ---------------------------------------------------------------------------------------------
     _sum: Any = None
     _product: Any = None  # classes of k1 + k2 and k1 * k2, set by `combinations`, which imports this file

@@ -266,6 +266,7 @@ class TSNEPriorGPLVM(GPLVM):
     }
     if_slow = "Fit fewer rows, or lower max_iter, which holds for each of its climbs."
     latent_prior = None  # the Gaussian one of chapter 5 has no place beside the Boltzmann prior
+    back_constraint = times = None  # nor have its back constraints and its dynamics
 
     def __init__(
         self,
