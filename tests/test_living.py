@@ -937,10 +937,10 @@ def test_a_turned_telephone_is_laid_out_anew(open_page):
     page = open_page("digits", width=390, height=844)
     order = "() => [...document.querySelectorAll('.gplvm-panel')].map((e) => e.dataset.key)"
     page.scene()
-    assert page.evaluate(order) == ["decoded", "doubt", "plane"]
+    assert page.evaluate(order) == ["drawing", "decoded", "doubt", "plane"]
     page.do(page.page.set_viewport_size, {"width": 844, "height": 390})
     page.scene()
-    assert page.evaluate(order) == ["plane", "decoded", "doubt"]
+    assert page.evaluate(order) == ["plane", "drawing", "decoded", "doubt"]
 
 
 @pytest.mark.browser
@@ -969,6 +969,7 @@ def test_dragging_keeps_up_with_the_screen(which, panel, most, open_page, record
 @pytest.mark.browser
 def test_the_canvas_can_be_reached_by_tab_and_tells_its_keys(open_page):
     page = open_page("digits")
+    page.do(page.page.keyboard.press, "Tab")  # to the list of images; the buttons have nothing to do yet
     page.do(page.page.keyboard.press, "Tab")
     found = page.evaluate(
         "() => { const e = document.activeElement; return [e.className, e.getAttribute('aria-label'), "

@@ -4,6 +4,8 @@ Where a few lines of JavaScript can evaluate the map (kernels, basis functions, 
 and agrees with Python to rounding. Any other map is tabulated on a grid, and the figure says how near that comes.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from gplvm_edu import checks
@@ -23,6 +25,7 @@ from ..words import (
     shades_of_both,
 )
 from .figure import LivingFigure, living, modules
+from .mode_finder import drawing_panel, finder_data, finder_words, place_marks, rows_to_place
 from .stored_map import answers, plane_of, sliced, stored_map
 
 N_SHADES = 64  # the shades of the plane: so many by so many
@@ -50,8 +53,13 @@ def latent_map(
     dims=None,
     *,
     labels=None,
+    new_rows=None,
+    new_names=None,
 ) -> LivingFigure:
     """A fitted model with a map from two latent dimensions, decoded in the page wherever the reader points.
+
+    Where the model has Gaussian noise the reader also goes the other way: draws an image, or takes a row, and sees its
+    log density over the map, the places where it may lie, and how the best of them is decoded.
 
     Parameters
     ----------
@@ -77,6 +85,11 @@ def latent_map(
         the model knows. All others are held at 0, or at their means where the model has neither a prior nor a grid.
     labels : sequence (N,), optional
         Another name of `target`, as in `LatentDisplay`.
+    new_rows : array (M, D), optional
+        What the reader may place besides drawings, none if it is empty; without it, for digits of the course some that
+        the model has not seen, for other data eight of its own rows.
+    new_names : sequence of str (M,), optional
+        Of these rows.
 
     Returns
     -------
@@ -89,6 +102,10 @@ def latent_map(
     functions and for planes; so is the deviation of a `GPLVM` with at most 400 points. What is left (other maps, other
     noise, other deviations) is interpolated between stored values, and the error, measured at 500 places, stands
     below the figure and in ``figure.data["error"]``, as a share of the range of the data.
+
+    A row's log density is equation (5.10), with ln N(x | 0, I) added where the model has this prior. It is evaluated at
+    33 by 33 places, and Newton's steps climb from the six highest of its maxima there: what is found depends on the
+    grid, and a place narrower than its step can be missed. An empty `new_rows` leaves the mode finder out.
 
     Examples
     --------
@@ -120,12 +137,20 @@ def latent_map(
         "names": names,
         "target": None if names is None else target % len(names),
     }
+    named = names is not None and target is not None
+    new = rows_to_place(model, image_shape, new_rows, new_names, lambda n: f": {names[target[n]]}" if named else "")
+    finder = finder_data(model, box, new, image_shape)
+    data |= finder
     features = feature_names if image_shape is None and Y.shape[1] <= MOST_NAMES else None
     if features is not None:
         data["sideways"] = True
-    scene = opening_scene(model, start, box, target, names, image_shape, heading, stored, features, background, dims)
-    words = " ".join(filter(None, [HINT, shade_words(target, names), near_words(stored), others]))
-    return living(scene, modules("gp.js", "latent_map.js"), data, name, title, words, width=704)
+    scene = opening_scene(
+        model, start, box, target, names, image_shape, heading, stored, features, background, dims, finder
+    )
+    ask = finder_words(new) if finder else ""
+    words = " ".join(filter(None, [HINT, ask, shade_words(target, names), near_words(stored), others]))
+    scripts = modules("marks.js", "gp.js", "mode_finder.js", "latent_map.js")
+    return living(scene, scripts, data, name, title, words, width=860 if finder and image_shape else 704)
 
 
 def shade_words(target, names):
@@ -207,7 +232,9 @@ def check_start(start, box):
 
 
 # ---------------------------------------------------------------------------------------------- the opening
-def opening_scene(model, start, box, target, names, image_shape, heading, stored, features, background, dims) -> Scene:
+def opening_scene(
+    model, start, box, target, names, image_shape, heading, stored, features, background, dims, finder
+) -> Scene:
     """The scene that the page begins with; afterwards it moves what stands under the keys used here."""
     X, Y = model.embedding_, model.rows_
     (mean,), (deviation,), (share,) = answers(model, start[None])
@@ -216,6 +243,7 @@ def opening_scene(model, start, box, target, names, image_shape, heading, stored
     marks = [
         *marked(X, target, names),
         ring("ring", *X[near], size=13),
+        *(place_marks() if finder else []),
         Cursor("cross", float(start[0]), float(start[1]), colour="ink"),
     ]
     if background.values is not None:
@@ -227,17 +255,19 @@ def opening_scene(model, start, box, target, names, image_shape, heading, stored
         y=Axis(f"latent dimension {dims[1] + 1}", (bottom, top), ticks=()),
         key="plane",
         listens="drag",
-        span=3,
+        span=6,
         rows=6 if image_shape is not None else 1,
     )
     if features is not None:
         panels = [plane, named_panel(Y, mean, deviation, features, heading)]
     else:
         panels = [plane, decoded_panel(Y, mean, deviation, image_shape, heading, share)]
+    if finder and image_shape is not None:
+        panels = [plane, drawing_panel(image_shape, finder["ink"]), replace(panels[1], span=2)]
     if image_shape is not None and not stored["certain"]:
         panels.append(doubt_panel(share, stored["whole"]))
     says = sentence(deviation, share, stored, None if names is None else names[target[near]])
-    return Scene(panels, columns=5, row_height=50 if image_shape is not None else 340, says=says)
+    return Scene(panels, columns=10, row_height=50 if image_shape is not None else 340, says=says)
 
 
 def marked(X, target, names):
@@ -277,7 +307,7 @@ def decoded_panel(Y, mean, deviation, image_shape, heading, share):
             "frame", [left, right, right, left, left], [top, top, bottom, bottom, top], colour="quiet", width=1
         )
         across, up = Axis("", (left, right), hidden=True), Axis("", (bottom, top), hidden=True)
-        return Panel([image, frame], title=heading, x=across, y=up, key="decoded", span=2, rows=5)
+        return Panel([image, frame], title=heading, x=across, y=up, key="decoded", span=4, rows=5)
     place, spread = np.arange(1.0, len(mean) + 1), 0.25 * (high - low)
     bars = segments(place, mean - 2 * deviation, mean + 2 * deviation)
     few = len(place) <= 30
@@ -285,9 +315,10 @@ def decoded_panel(Y, mean, deviation, image_shape, heading, share):
         Band("range", place, np.nanmin(Y, axis=0), np.nanmax(Y, axis=0), label="range of the data"),
         Lines("deviations", *bars, colour="accent", width=2.2 if few else 1.0, label="two deviations"),
         Points("decoded", place, mean, colour=0, size=7 if few else 3, label="decoded"),
+        Points("placed", [], [], colour="ink", hollow=True, size=9 if few else 5),
     ]
     across, up = Axis("column", (0.3, len(place) + 0.7)), Axis("", (low - spread, high + spread))
-    return Panel(marks, title=heading, x=across, y=up, key="decoded", span=2)
+    return Panel(marks, title=heading, x=across, y=up, key="decoded", span=4)
 
 
 def named_panel(Y, mean, deviation, features, heading):
@@ -300,9 +331,10 @@ def named_panel(Y, mean, deviation, features, heading):
         Lines("range", data_range, data_at, colour="quiet", width=5, opacity=0.35, label="range of the data"),
         Lines("deviations", bars, bars_at, colour="accent", width=2.2, label="two deviations"),
         Points("decoded", mean, place, colour=0, size=7, label="decoded"),
+        Points("placed", [], [], colour="ink", hollow=True, size=9),
     ]
     down = Axis("", (D + 0.7, 0.3), ticks=tuple(place.tolist()), tick_labels=tuple(features))
-    return Panel(marks, title=heading, x=Axis("", (low - spread, high + spread)), y=down, key="decoded", span=2)
+    return Panel(marks, title=heading, x=Axis("", (low - spread, high + spread)), y=down, key="decoded", span=4)
 
 
 def doubt_panel(share, whole):
@@ -311,7 +343,7 @@ def doubt_panel(share, whole):
     part = Band("doubt", [0, share], [0, 0], [1, 1], colour="accent")
     title = f"doubt: {round(100 * share)} % of {whole}"
     across, up = Axis("", (0, 1), hidden=True), Axis("", (0, 1), hidden=True)
-    return Panel([full, part], title=title, x=across, y=up, key="doubt", span=2)
+    return Panel([full, part], title=title, x=across, y=up, key="doubt", span=4)
 
 
 def sentence(deviation, share, stored, near):

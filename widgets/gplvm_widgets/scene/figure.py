@@ -198,13 +198,13 @@ DRAW = {
 
 
 def small_png(figure, dpi=100):
-    """A figure as a PNG of at most 96 colours, spread evenly: a third of the bytes, and thin lines keep theirs."""
+    """A figure as a PNG of at most 192 colours, spread evenly: a third of the bytes, and thin lines keep theirs."""
     figure.set_dpi(dpi)
     canvas = FigureCanvasAgg(figure)
     with matplotlib.rc_context({"path.simplify_threshold": 0.5}):
         canvas.draw()
     picture = Pixels.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     buffer = io.BytesIO()
-    few = picture.quantize(96, Pixels.Quantize.MAXCOVERAGE, dither=Pixels.Dither.NONE)
+    few = picture.quantize(192, Pixels.Quantize.MAXCOVERAGE, dither=Pixels.Dither.NONE)
     few.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
