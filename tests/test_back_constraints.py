@@ -24,7 +24,7 @@ from gplvm_edu.metrics import class_islands
 from gplvm_edu.optimise import check_gradient
 from gplvm_edu.starts import initial_positions
 
-SETTINGS = [RBFMap(), RBFMap(width=0.7), MLPMap(), MLPMap(n_hidden=3)]
+SETTINGS = [RBFMap(), RBFMap(width=0.7, ridge=0.1), MLPMap(), MLPMap(n_hidden=3)]
 NAMES = ["rbf", "mlp"]
 KERNELS = [RBF(1.3, 0.7) + Bias(0.2) + White(0.1), MLP(1.0, 2.0, 3.0) + White(0.2), Linear(0.8) + White(0.3)]
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -92,7 +92,9 @@ def test_the_formulas_by_hand():
     way = RBFMap(width=1.5).begin(Y, X)
     y = Y[0] + 0.3
     bells = np.exp(-0.5 * np.sum((Y - y) ** 2, axis=1) / 1.5**2)
-    assert_allclose(way(y[None])[0], bells @ way.weights)
+    assert_allclose(way(y[None])[0], bells @ way.W)
+    K = np.exp(-0.5 * np.sum((Y[:, None] - Y) ** 2, axis=2) / 1.5**2)
+    assert_allclose(way.positions(), K @ np.linalg.solve(K + np.eye(len(Y)), way.weights))
     net = MLPMap(n_hidden=3).begin(Y, X, random_state=0)
     s = np.sqrt(np.mean(np.sum(Y**2, axis=1)))
     hidden = np.tanh(y / s @ net.first[:-1] + net.first[-1])
@@ -100,9 +102,9 @@ def test_the_formulas_by_hand():
 
 
 @pytest.mark.identity
-@pytest.mark.parametrize("settings, most", [(RBFMap(), 4e-4), (MLPMap(), 0.028)], ids=["bells", "net"])
+@pytest.mark.parametrize("settings, most", [(RBFMap(), 0.033), (MLPMap(), 0.028)], ids=["bells", "net"])
 def test_a_fit_begins_near_the_start_and_as_wide(settings, most):
-    """Share of the start's variance that the first positions miss, at most: 0.0002 by bells, 0.014 by a net."""
+    """Share of the start's variance that the first positions miss, at most: 0.016 by bells, 0.014 by a net."""
     left = []
     for seed in range(10):
         Y = centre(oil(100, seed).data)[0]
@@ -217,7 +219,13 @@ def test_an_unknown_constraint_is_refused(value):
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
-    "settings, said", [(RBFMap(width=0), "width"), (RBFMap(width=np.nan), "width"), (MLPMap(n_hidden=0), "n_hidden")]
+    "settings, said",
+    [
+        (RBFMap(width=0), "width"),
+        (RBFMap(width=np.nan), "width"),
+        (RBFMap(ridge=0.0), "ridge"),
+        (MLPMap(n_hidden=0), "n_hidden"),
+    ],
 )
 def test_settings_out_of_range_are_refused(settings, said):
     with pytest.raises(ValueError, match=said):
