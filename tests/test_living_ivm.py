@@ -113,8 +113,10 @@ def test_the_figure_is_small_and_the_same_every_time():
     figure = next_active_point()
     assert figure.html == next_active_point().html and len(figure.html) < 150_000 and "http" not in figure.html
     assert figure.html.count("Question:") == 1 and figure.scene.says in repr(figure)
-    other = next_active_point([(0, 0), (1, 1), (1, 2)], taken=[2], n_active=3, name="other")
+    other = next_active_point([(0, 0), (1, 1), (1, 2)], taken=np.array([2]), name="other")
     assert other.data["most"] == 3 and other.scene.says.startswith("1 taken, 2 left: you 1.20, greedy 1.20, best 1.20")
+    assert next_active_point([(0, 0), (1, 1)]).data["opening"]["taken"] == []
+    assert next_active_point(n_active=1).data["opening"]["taken"] == [6]
 
 
 @pytest.mark.bad_input

@@ -37,6 +37,7 @@ SIXTEEN = (
     (2.4, 0.7),
     (2.7, 0.8),
 )
+TWO = (6, 12)  # of them: good ones, but not the best
 BOX = (-3.0, 3.0, -3.0, 3.0)  # of the panel with the function
 WIDTHS, NOISES = (0.05, 5.0), (0.001, 1.0)  # of the sliders
 GRID = np.linspace(-3, 3, 121)
@@ -73,10 +74,10 @@ class Numbers(NamedTuple):
 
 def next_active_point(
     data=SIXTEEN,
-    taken=(6, 12),
+    taken=None,
     inverse_width=0.15,
     noise_variance=0.1,
-    n_active=6,
+    n_active=None,
     title="Which point next?",
     name="next-point",
 ) -> LivingFigure:
@@ -92,14 +93,14 @@ def next_active_point(
     ----------
     data : sequence of (x, y)
         Between -3 and 3, from 2 to 20.
-    taken : sequence of int
-        Rows that are active to begin with, in their order.
+    taken : sequence of int, optional
+        Rows that are active to begin with, in their order: two of the points that come with the figure, none of others.
     inverse_width : float
         gamma of the RBF kernel of variance 1, from 0.05 to 5.
     noise_variance : float
         sigma^2, from 0.001 to 1.
-    n_active : int
-        How many may be taken: at most 6.
+    n_active : int, optional
+        How many may be taken: at most 6, which is the default where there are as many.
     title : str
     name : str
         Letters, digits and dashes: the element's id is "gplvm-living-" and this. Two figures on one page need two.
@@ -119,7 +120,10 @@ def next_active_point(
     '0 taken, 6 left: you 0.00, greedy 0.00, best 0.00, random 0.00 nats'
     """
     x, y = check_points(data)
-    n_active = checks.whole_number("n_active", n_active, at_least=1, at_most=min(LARGEST, len(x)))
+    most = min(LARGEST, len(x))
+    n_active = most if n_active is None else checks.whole_number("n_active", n_active, at_least=1, at_most=most)
+    if taken is None:
+        taken = TWO[:n_active] if data is SIXTEEN else ()
     taken = check_taken(taken, len(x), n_active)
     gamma = checks.number("inverse_width", inverse_width, at_least=WIDTHS[0], at_most=WIDTHS[1])
     noise = checks.number("noise_variance", noise_variance, at_least=NOISES[0], at_most=NOISES[1])
