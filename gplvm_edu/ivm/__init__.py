@@ -3,7 +3,8 @@
 `selection` chooses the active set, `rules` holds other ways to choose it, `active` its likelihood, `active_map` what it
 says about every other row, `inactive` where those rows go, `noise_variance` how Gaussian noise learns, `columns` which
 noise a column has, `settle` its sites once more and what they teach, `algorithm` the loop over all of it, `estimator`
-the class; `fast` the faster selection.
+the class; `information` what a set of rows tells, `inducing` two relatives of the active set; `fast` the faster
+selection.
 """
 
 from . import fast
@@ -29,6 +30,8 @@ from .columns import read_noise
 from .estimator import SparseGPLVM
 from .fast import select_active_set
 from .inactive import likeliest_starts, place_inactive
+from .inducing import inducing_log_likelihood, inducing_posterior
+from .information import GUARANTEE, best_rows, greedy_rows, information
 from .noise_variance import expected_squares, learn_noise_variances, place_covariances
 from .rules import SELECTIONS, choose_active_set, kmeans_rows, pivoted_cholesky_rows, random_rows, select_among
 from .selection import (
@@ -44,6 +47,7 @@ from .selection import (
 from .settle import learn_response, settle_sites
 
 __all__ = [
+    "GUARANTEE",
     "SELECTIONS",
     "ActiveMap",
     "IVMPosterior",
@@ -54,14 +58,19 @@ __all__ = [
     "SparseState",
     "active_log_likelihood",
     "active_log_likelihood_by_column",
+    "best_rows",
     "choose_active_set",
     "column_groups",
     "entropy_reductions",
     "expected_squares",
     "fast",
+    "greedy_rows",
     "inactive_log_likelihood",
     "inactive_log_likelihood_by_column",
     "include",
+    "inducing_log_likelihood",
+    "inducing_posterior",
+    "information",
     "ivm_select",
     "kmeans_rows",
     "latent_moments",

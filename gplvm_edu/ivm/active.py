@@ -39,8 +39,8 @@ def observed_sites(Y, jitter=0.0) -> Sites:
 def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, np.ndarray, np.ndarray]:
     r"""Log likelihood of the active rows, with gradients in their positions and in the kernel's parameters.
 
-    .. math:: \sum_{d'} \ln N(m_{d'} \mid 0,\ K_{II} + B^{-1}) \;
-              \big[ - \tfrac12 \|X_I\|^2 - \tfrac{dq}{2} \ln 2\pi \big]
+    .. math:: \sum_{d} \ln N(m_{d} \mid 0,\ K_{f,II} + B^{-1}) \;
+              \big[ - \tfrac12 \|X_I\|^2 - \tfrac{|I|q}{2} \ln 2\pi \big]
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def active_log_likelihood(sites, X, kernel, latent_prior=None) -> tuple[float, n
     >>> round(value, 4), dX.ravel().round(4)                                     # chapter 5's, on these two rows
     (-3.7784, array([ 2.0539, -2.0539]))
     """
-    m, C = sites.means, kernel(X) + np.diag(sites.variances)  # (7.12)
-    factor = factorise(m, C)
-    value = log_likelihood(m, C, factor)
+    m, K = sites.means, kernel(X) + np.diag(sites.variances)  # (7.12)
+    factor = factorise(m, K)
+    value = log_likelihood(m, K, factor)
     in_K = kernel_matrix_gradient(factor)
     dX, dtheta = kernel.gradients(in_K, X)
     return _with_prior(value, dX, dtheta, X, latent_prior)
@@ -101,13 +101,13 @@ def active_log_likelihood_by_column(sites, X, kernel, latent_prior=None) -> tupl
     >>> round(active_log_likelihood_by_column(one_and_a_half, X, RBF() + White(0.1))[0], 4)
     -5.1996
     """
-    K, value = kernel(X), 0.0
-    in_K = np.zeros_like(K)
+    K_f, value = kernel(X), 0.0
+    in_K = np.zeros_like(K_f)
     for columns, rows in _alike(sites.variances):
         block, m = np.ix_(rows, rows), sites.means[np.ix_(rows, columns)]
-        C = K[block] + np.diag(sites.variances[rows, columns[0]])  # (7.12)
-        factor = factorise(m, C)
-        value += log_likelihood(m, C, factor)  # (7.11)
+        K = K_f[block] + np.diag(sites.variances[rows, columns[0]])  # (7.12)
+        factor = factorise(m, K)
+        value += log_likelihood(m, K, factor)  # (7.11)
         in_K[block] += kernel_matrix_gradient(factor)  # (7.13)
     dX, dtheta = kernel.gradients(in_K, X)
     return _with_prior(value, dX, dtheta, X, latent_prior)

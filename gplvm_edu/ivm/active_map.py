@@ -164,8 +164,8 @@ def _by_column(selection):
 def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and variance of f at new latent points.
 
-    .. math:: \bar f_{d'}(x) = k_I(x)^\top (K_{II} + B_{d'}^{-1})^{-1} m_{d'}, \qquad
-              \varsigma_{d'}(x) = k(x, x) - \| L_{d'}^{-1} k_I(x) \|^2
+    .. math:: \bar f_d(x) = k_I(x)^\top K_{II}^{-1} m_d, \qquad K_{II} = K_{f,II} + B_d^{-1}, \qquad
+              \varsigma_d(x) = k(x, x) - \| L_d^{-1} k_I(x) \|^2
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def latent_moments(active, X_new) -> tuple[np.ndarray, np.ndarray]:
 def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.ndarray, np.ndarray]:
     r"""Log density of each row of Y_new at its row of X_new given the active set, with the gradient in X_new.
 
-    .. math:: \ell_j(x) = \sum_{d'} \ln Z\big(y_{jd'};\ \bar f_{d'}(x), \varsigma(x)\big)
+    .. math:: \ell_j(x) = \sum_{d} \ln Z\big(y_{jd};\ \bar f_{d}(x), \varsigma(x)\big)
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def inactive_log_likelihood(active, Y_new, X_new, rows=slice(None)) -> tuple[np.
     >>> value.round(4), abs(gradient)                            # ln N(1 | 1, 1.5), the best that can be
     (array([-1.1217]), array([[0.]]))
     """
-    kernel, A, R = active.kernel, active.weights, active.root  # A = C^-1 Y_I, and one R = L^-1 for all outputs
+    kernel, A, R = active.kernel, active.weights, active.root  # A = K_II^-1 Y_I, and one R = L^-1 for all outputs
     k = kernel(X_new, active.centres)  # (n, d)
     V = k @ R.T  # L^-1 k for each row
     mean = k @ A  # (7.15)  (n, D)
@@ -257,7 +257,7 @@ def inactive_log_likelihood_by_column(active, Y_new, X_new, rows=slice(None)) ->
     terms = active.noise.rows(rows).evaluate(Y_new, found.mean, found.variance)
     values = np.sum(terms.log_partition, axis=1)  # (7.17)
     in_variance = 0.5 * (terms.g**2 - terms.nu)  # (7.18)  (n, D)
-    told = active.wholes(found.halves)  # (K_II + B^-1)^-1 k  (D, n, d)
+    told = active.wholes(found.halves)  # K_II^-1 k  (D, n, d)
     in_k = terms.g @ A.T - 2.0 * np.sum(in_variance.T[:, :, None] * told, axis=0)  # (7.19)  (n, d)
     along = kernel.diag_gradients(in_variance.sum(axis=1), X_new)[0]
     return values, kernel.gradients(in_k, X_new, active.centres)[0] + along

@@ -91,7 +91,7 @@ def pivoted_cholesky_rows(X, kernel, n_active, rng=None) -> np.ndarray:
     Notes
     -----
     Costs O(d^2 N); LAPACK's `dpstrf` does the same with the whole matrix. Of equal entries the first is taken. Chapter
-    7, "Does the choice matter?".
+    7, equation (7.9a).
 
     Examples
     --------
@@ -107,7 +107,7 @@ def pivoted_cholesky_rows(X, kernel, n_active, rng=None) -> np.ndarray:
         n = int(np.argmax(left))
         column = kernel_column(kernel, X, n, prior) - L[:, :i] @ L[n, :i]
         L[:, i] = column / np.sqrt(max(column[n], np.finfo(float).tiny))
-        left = left - L[:, i] ** 2
+        left = left - L[:, i] ** 2  # (7.9a)
         pivots.append(n)
     return np.array(pivots)
 

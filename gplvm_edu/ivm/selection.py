@@ -19,12 +19,12 @@ from ..threads import suited
 
 
 class IVMPosterior(NamedTuple):
-    """What is known of f after i inclusions, for columns that share a covariance: Sigma = K - M'M."""
+    """What is known of f after i inclusions, for columns that share a covariance: Sigma = K_f - M'M."""
 
     mean: np.ndarray  # (N, D)
     variance: np.ndarray  # (N,), the diagonal of Sigma
-    M: np.ndarray  # (i, N) = L^-1 K_{I,:}
-    L: np.ndarray  # (i, i), L L' = K_II + B^-1
+    M: np.ndarray  # (i, N) = L^-1 K_{f,I:}, the page's V
+    L: np.ndarray  # (i, i), L L' = K_II, which is K_{f,II} + B^-1
 
 
 class Selection(NamedTuple):
@@ -50,7 +50,7 @@ class Selection(NamedTuple):
 def entropy_reductions(nu, variance) -> np.ndarray:
     r"""Entropy (N,), in nats, that the posterior would lose with each row.
 
-    .. math:: \Delta H_n = -\tfrac12 \sum_{d'} \ln (1 - \nu_{nd'} \varsigma_{nd'})
+    .. math:: \Delta H_n = -\tfrac12 \sum_{d} \ln (1 - \nu_{nd}\, \varsigma_{nd})
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def best_offer(offers, X) -> int:
 def include(posterior, n, k, g, nu) -> IVMPosterior:
     r"""The posterior once row n was observed.
 
-    .. math:: s = k_n - M^\top M_{:,n}, \qquad \varsigma \leftarrow \varsigma - \nu_n s \circ s, \qquad
+    .. math:: s = k_n - V^\top V_{:,n}, \qquad \varsigma \leftarrow \varsigma - \nu_n s \circ s, \qquad
               \bar f \leftarrow \bar f + g_n s, \qquad
-              M \leftarrow \begin{bmatrix} M \\ \sqrt{\nu_n}\, s^\top \end{bmatrix}, \quad
-              L \leftarrow \begin{bmatrix} L & 0 \\ M_{:,n}^\top & \nu_n^{-1/2} \end{bmatrix}
+              V \leftarrow \begin{bmatrix} V \\ \sqrt{\nu_n}\, s^\top \end{bmatrix}, \quad
+              L \leftarrow \begin{bmatrix} L & 0 \\ V_{:,n}^\top & \nu_n^{-1/2} \end{bmatrix}
 
     Parameters
     ----------

@@ -227,9 +227,6 @@ def results(progress=iter):
         {
             "oil": lambda: {name: oil_errors(oil, kernel) for name, kernel in both.items()},
             "oil, as printed": lambda: {name: oil_errors(oil, kernel, relocate=False) for name, kernel in both.items()},
-            "steps, as printed": lambda: {
-                str(n): oil_errors(oil, both["RBF"], 3, relocate=False, n_steps=n) for n in (10, 50, 200)
-            },
             "usps": usps_shares,
             "cost of sparsity": lambda: cost_of_sparsity(oil),
             "grid": lambda: selection_grid(oil),

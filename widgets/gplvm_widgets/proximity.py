@@ -376,7 +376,6 @@ class ProximityExplorer(Explorer):
         ),
     )
     light = ("point",)
-    opens_after_run = True
 
     def make_controls(self):
         return {
