@@ -1,5 +1,8 @@
 """Chapter 8: sweeps until the sites settle, what the evidence teaches then, and biases learnt in the sparse model."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -26,6 +29,7 @@ from gplvm_edu.noise import (
     site_posterior,
 )
 from gplvm_edu.optimise import check_gradient
+from gplvm_edu.papers import noise_toys
 
 PLACE = np.linspace(-2, 2, 12)[:, None]
 LABELS = np.where(np.sin(2.2 * PLACE[:, 0]) > 0, 1.0, -1.0)
@@ -284,3 +288,45 @@ def test_kernel_and_noise_together_reach_a_higher_evidence_than_noise_alone():
     both = learn_kernel_and_noise(RBF(), PLACE, y, Poisson(1.0))
     alone = learn_noise(covariance(np.zeros(2)), y, Poisson(1.0))
     assert both.posterior.log_evidence > last(ep_posterior(covariance(np.zeros(2)), y, alone)).log_evidence
+
+
+# --- the stored studies ------------------------------------------------------------------------------------------
+STORED = json.loads((Path(__file__).parents[1] / "book" / "results" / "noise_toys.json").read_text(encoding="utf-8"))
+
+
+def entries(study, *names):
+    rows = STORED[study]
+    for name in names:
+        rows = [row[name] for row in rows]
+    return np.array(rows)
+
+
+@pytest.mark.long
+def test_rows_of_the_stored_studies_come_again():
+    for study, row in (("counts, rate 1", noise_toys.counts(3, 1.0)), ("biases", noise_toys.biases(2))):
+        stored = STORED[study][3 if study != "biases" else 2]
+        for name, value in row.items():
+            values, old = (list(v.values()) if isinstance(v, dict) else [v] for v in (value, stored[name]))
+            assert_allclose(values, old, atol=0.003)
+
+
+def test_the_stored_studies_say_what_the_chapter_says():
+    for of in ("cuts", "gaps"):
+        suffix = "" if of == "cuts" else " of gaps"
+        z = entries("cut points", "error" + suffix) / entries("cut points", "standard error" + suffix)
+        assert (np.abs(z) < 2).all() and np.sum(np.abs(z) < 1) >= 0.6 * z.size
+    gain = entries("cut points", "log evidence", "learnt") - entries("cut points", "log evidence", "truth")
+    assert gain.min() > 0.3  # a maximum is above the truth
+    z = [entries("biases", name, "error") / entries("biases", name, "standard error") for name in ("Probit", "Poisson")]
+    assert np.sum(np.abs(z) < 2) >= 18
+    errors = {
+        name: entries("approximations", name, "probability")
+        for name in ("filtering", "expectation propagation", "Laplace")
+    }
+    best = np.minimum(errors["filtering"], errors["Laplace"])
+    assert (errors["expectation propagation"] < 0.52 * best).all()  # 0.51 on one draw, else below a half
+    assert max(entries("approximations", "largest R hat")) < 1.01
+    assert min(entries("approximations", "least effective size")) > 3000
+    for study, over_raw, over_roots in (("counts, rate 1", 8, 9), ("counts, rate 10", 9, 7)):
+        poisson, raw, roots = (entries(study, name) for name in ("Poisson", "Gaussian", "Gaussian, roots"))
+        assert (np.sum(poisson < raw), np.sum(poisson < roots)) == (over_raw, over_roots)

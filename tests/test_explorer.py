@@ -603,6 +603,15 @@ def test_a_strip_has_the_opening_and_each_question_before_and_after(toy, in_a_lo
     assert [(q["before"], q["after"]) for q in questions] == [(1, 2), (3, 4)]
 
 
+def test_a_strip_may_open_with_the_end_of_the_run(toy, monkeypatch):
+    monkeypatch.setattr(Toy, "opens_after_run", True)
+    scenes, questions = toy.strip()
+    assert scenes[0].says == "level 1, state 49" and len(scenes) == 5 and questions[0]["before"] == 1
+    assert toy.state is None and toy.kept == [] and toy.scene.says == "level 1, state None"
+    monkeypatch.setattr(Toy, "why_no_run", lambda self, settings: "nothing to run")
+    assert toy.strip()[0][0].says == "level 1, state None"
+
+
 # ---------------------------------------------------------------------- how it computes
 def test_one_blas_thread_while_an_explorer_computes_and_as_many_as_before_afterwards(toy, monkeypatch):
     from threadpoolctl import threadpool_info

@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import combinations, permutations
 
+import nbformat
 import numpy as np
 import pytest
 from gplvm_widgets.living import next_active_point
@@ -17,7 +18,7 @@ from gplvm_widgets.living.next_active_point import (
     totals_of,
 )
 from numpy.testing import assert_allclose
-from test_living import FRAMES, ROOT, TOLERANCE, StaticPage, check_looks, check_marks, check_speed, in_deno
+from test_living import FRAMES, ROOT, TOLERANCE, Drawn, StaticPage, check_looks, check_marks, check_speed, in_deno
 
 from gplvm_edu.kernels import RBF
 
@@ -143,6 +144,7 @@ def test_next_active_point_says_what_is_wrong():
 
 # ---------------------------------------------------------------------- in a browser, from a file
 NAME = "next-point"
+FIGURES = ("next_active_point", "site_by_hand")
 
 
 def check_choice(drawn, gamma=GAMMA, noise=NOISE):
@@ -261,3 +263,33 @@ def test_sliding_over_the_points_keeps_up_with_the_screen(browser, saved, record
     print(f"{sums:.1f} ms for a move of a slider")
     assert sums < 16
     page.close()
+
+
+@pytest.mark.browser
+def test_its_keys_reach_the_figure_in_jupyterlab_and_leave_the_cells_alone(lab, screenshots):
+    cells = [nbformat.v4.new_code_cell(f"from gplvm_widgets import {name}\n{name}()") for name in FIGURES]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    nbformat.write(notebook, lab.root / "living_ivm.ipynb")
+    with lab.open("living_ivm.ipynb", folder="") as page:
+        page.run_all()
+
+        def scene(nth):
+            page.browser.do(page.page.wait_for_timeout, 100)
+            return Drawn(page.scene(nth))
+
+        page.show(ROOT + NAME)
+        assert check_choice(scene(0))[0] == [6, 12]
+        page.press_in_picture("function", "Enter")
+        assert check_choice(scene(0))[0] == [6, 12, 0]
+        page.press_in_picture("function", "Delete")
+        assert check_choice(scene(0))[0] == [6, 12]
+        page.press_in_picture("function", "Home")
+        assert check_choice(scene(0))[0] == []
+        page.screenshot(screenshots / "living_lab_next.png", ROOT + NAME)
+        page.show(ROOT + "site-by-hand")
+        page.press_in_picture("bells", "ArrowRight", times=5)
+        place = scene(1).mark("map", "place")
+        assert_allclose([place["x"], place["y"]], [-0.5, np.sqrt(2.0)], atol=1e-9)
+        page.screenshot(screenshots / "living_lab_site.png", ROOT + "site-by-hand")
+        assert page.errors() == [] and page.count(".jp-CodeCell") == 2

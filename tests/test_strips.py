@@ -76,6 +76,16 @@ def numbers(panel):
     return [(read(value), value["step"] if value.get("bits") == 8 else 0.0) for value in packed if "i4" not in value]
 
 
+def check_end_of_run(strip, explorer):
+    """The opening is the end of a run: the same words, panels and marks; rounding may have moved all numbers."""
+    explorer.run_now()
+    words = lambda text: re.sub(r"[\d.,%]+", "#", text)  # noqa: E731
+    assert words(strip["scenes"][0]["says"]) == words(explorer.scene.says)
+    for number, panel in zip(strip["scenes"][0]["panels"], explorer.scene.panels, strict=True):
+        there = strip["panels"][number]
+        assert there["key"] == panel.key and [m["key"] for m in there["marks"]] == [m.key for m in panel.marks]
+
+
 @pytest.mark.book
 @pytest.mark.widget
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -85,6 +95,9 @@ def test_the_stored_opening_is_what_the_panels_compute(chapter):
     fresh = json.loads(json.dumps(strip_data([explorer.scene], [])))
     strip = stored_strip(chapter)
     stored = strip["scenes"][0]
+    if explorer.opens_after_run and stored["says"] != explorer.scene.says:
+        check_end_of_run(strip, explorer)
+        return
     assert stored["says"] == explorer.scene.says
     for number, panel in zip(stored["panels"], fresh["panels"], strict=True):
         there, here = strip["panels"][number], panel

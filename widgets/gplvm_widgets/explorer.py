@@ -78,7 +78,8 @@ class Explorer(W.VBox):
     - `why_no_run(settings)`: why there is nothing to run now, '' where there is; Run is disabled, and says why;
     - `ranges(settings)`: {control: {"max": 3}}, what the current data allow; a value outside is brought inside;
     - `arguments(settings)`: the settings as the panels want them, where the two differ;
-    - `light`: names of controls that a run does not depend on: moving them neither stops it nor forgets its states.
+    - `light`: names of controls that a run does not depend on: moving them neither stops it nor forgets its states;
+    - `opens_after_run`: True where a page without a kernel opens with the end of the run, and not with its start.
 
     `extra(group)` are further widgets of a group that are no settings. `set` changes several controls at once.
     """
@@ -88,6 +89,7 @@ class Explorer(W.VBox):
     questions = ()
     strip_notes = {}
     light = ()
+    opens_after_run = False
     shown_states = SHOWN_STATES
     raise_errors = False  # tests set it: an error in a callback is then raised as well as shown
     _made = {}  # the explorers that each cell of the notebook has made, and the run of the cell that made them
@@ -640,8 +642,13 @@ class Explorer(W.VBox):
     # --- without a kernel ------------------------------------------------------------------------------------
     @in_turn
     def strip(self):
-        """(scenes, questions): the opening, and each question before and after, for a page without a kernel."""
+        """(scenes, questions): the opening, and each question before and after, for a page without a kernel.
+
+        Nobody can press Run there: where `opens_after_run` says so, the opening is what Run comes to.
+        """
         opening, self._at_once = self.settings, True
+        if self.opens_after_run and not self.why_no_run(opening):
+            self.run_now()
         scenes, questions = [self._scene], []
         for number, question in enumerate(self.questions, start=1):
             self.ask(number)

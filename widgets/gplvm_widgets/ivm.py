@@ -201,22 +201,24 @@ def gains(data, kernel, noise, start, n_active, n_points, included, state):
 
 
 def errors(data, start, n_points, state):
-    """Errors against seconds: Algorithm 1 pass by pass, then the full model from the same start."""
+    """Errors against time: Algorithm 1 pass by pass, then the full model from the same start; one pass is the unit."""
     begin = nearest_neighbour_errors(start_positions(data, start, n_points), load(data, n_points)[1])
     marks, last = [Rules("start", y=[begin], label=f"start: {begin}", dash=True)], 0.0
     if state is not None:
-        marks.append(Lines("sparse", state.seconds, state.errors, label=f"sparse: {state.errors[-1]}"))
-        marks.append(Points("passes", state.seconds, state.errors, size=5))
-        last = state.seconds[-1]
+        unit = state.seconds[-1] / max(len(state.seconds) - 1, 1) or 1.0
+        passes = np.array(state.seconds) / unit
+        marks.append(Lines("sparse", passes, state.errors, label=f"sparse: {state.errors[-1]}"))
+        marks.append(Points("passes", passes, state.errors, size=5))
+        last = passes[-1]
     if state is not None and state.full is not None:
         found, seconds = state.full
-        marks.append(Lines("full", seconds, found, colour=1, label=f"full: {found[-1]}"))
-        last = max(last, seconds[-1])
+        marks.append(Lines("full", np.array(seconds) / unit, found, colour=1, label=f"full: {found[-1]}"))
+        last = max(last, seconds[-1] / unit)
     most = max(begin, *(mark.y.max() for mark in marks if isinstance(mark, Lines)), 1)
     return Panel(
         marks,
         title="nearest-neighbour errors of a run",
-        x=Axis("seconds of computing", (0, max(1.05 * last, 0.5))),
+        x=Axis("time, in passes of Algorithm 1", (0, max(1.05 * last, 5.0))),
         y=Axis("errors", (0, 1.1 * most)),
     )
 
@@ -306,6 +308,7 @@ class IVMExplorer(Explorer):
     title = "The informative few: which point next, and what do they know?"
     panels = panel_ivm
     light = ("included", "formula")
+    opens_after_run = True
     questions = (
         Question(
             "No point is in yet, and an RBF kernel is as uncertain in one place as in another: the first point may "

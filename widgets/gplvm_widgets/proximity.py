@@ -376,6 +376,7 @@ class ProximityExplorer(Explorer):
         ),
     )
     light = ("point",)
+    opens_after_run = True
 
     def make_controls(self):
         return {

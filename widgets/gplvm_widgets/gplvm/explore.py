@@ -57,6 +57,7 @@ class GPLVMExplorer(Explorer):
     title = "The GP-LVM: watch it learn, then drag the cross"
     panels = panel_gplvm
     light = ("x1", "x2")
+    opens_after_run = True
     questions = (
         Question(
             "This run has a unit Gaussian prior on the positions, and with it the width of the kernel stays. We switch "

@@ -263,10 +263,10 @@ def map_panel(answer, mean, variance):
         extent=extent,
         low=0.0,
         high=1.0,
-        ramp="precision",
+        ramp="scale",
         smooth=True,
         from_below=True,
-        bar=f"{NU}ς (light: much)",
+        bar=f"{NU}ς (yellow: much)",
     )
     rows, columns = np.nonzero(shares[::2, ::2] < 0)
     grows = MEANS[0] + 2 * steps[0] * columns, DEVIATIONS[0] + 2 * steps[1] * rows
