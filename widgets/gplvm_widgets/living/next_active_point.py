@@ -295,7 +295,7 @@ def bars_panel(now, totals, ringed):
         ),
         Texts("numbers", place, heights(rows, offer, k) + 0.045 * top, figures(rows, offer, k)),
     ]
-    across = Axis("", (-0.6, 3.6), ticks=tuple(range(4)), tick_labels=RIVALS)
+    across = Axis("", (-0.8, 3.6), ticks=tuple(range(4)), tick_labels=RIVALS)
     return Panel(marks, title=title_of(k), x=across, y=Axis("nats", (0.0, top)), key="totals", rows=2)
 
 
