@@ -211,7 +211,7 @@ function placing(data, decode, moveTo) { // the row that is to be placed: drawn,
   };
   const shown = () => me.found.filter(({ weight }, k) => k < 2 || weight >= 0.0005).slice(0, finder.shown);
   me.on = (panel) => { // the plane with the row's density in place of the map's precision
-    const high = me.found[0].value, { side } = finder, stars = shown(), [, , bottom, top] = box;
+    const high = me.found[0].value, { side } = finder, stars = shown(), [left, right, bottom, top] = box;
     const shades = { kind: "image", key: "density", values: me.values, rows: side, columns: side, extent: box };
     Object.assign(shades, {
       low: high - 60,
@@ -225,7 +225,8 @@ function placing(data, decode, moveTo) { // the row that is to be placed: drawn,
     const marks = [shades, ...panel.marks.filter((mark) => mark.key !== "precision")];
     const stand = { x: stars.map((p) => p.x[0]), y: stars.map((p) => p.x[1]) }, lift = 0.045 * (top - bottom);
     const up = stand.y.map((y) => y + 2 * lift > top ? y - lift : y + lift);
-    const weights = { x: stand.x, y: up, text: stars.map((p) => percent(p.weight)) };
+    const aside = 0.07 * (right - left), inside = stand.x.map((x) => clamp(x, left + aside, right - aside));
+    const weights = { x: inside, y: up, text: stars.map((p) => percent(p.weight)) };
     const title = "light: here it may lie; stars: the places with their weights";
     return { ...changed({ ...panel, marks }, { places: stand, weights }), title };
   };
