@@ -95,7 +95,7 @@ def test_what_the_figure_is_to_show_is_true():
 @pytest.mark.widget
 def test_the_figure_is_the_same_text_every_time_and_takes_other_rolls():
     figure = neighbour_graph()
-    assert figure.html == neighbour_graph().html and len(figure.html) < 170_000 and "http" not in figure.html
+    assert figure.html == neighbour_graph().html and len(figure.html) < 140_000 and "http" not in figure.html
     assert figure.html.count("Question:") == 1 and figure.scene.says in repr(figure)
     roll = datasets.make_swiss_roll(60, 0.3, random_state=1)
     other = neighbour_graph(roll, n_neighbors=1, ends=(0, np.int64(7)), name="other")

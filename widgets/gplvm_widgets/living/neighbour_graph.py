@@ -16,6 +16,7 @@ from gplvm_edu import checks, datasets, proximity
 
 from ..drawing import trails
 from ..scene import HIDDEN, Axis, Lines, Panel, Points, Scene
+from ..scene.pack import pack
 from .figure import LivingFigure, living, modules
 
 MOST, FEWEST, LARGEST = 16, 20, 500  # neighbours on the slider; points of a sheet
@@ -173,6 +174,18 @@ def graph_numbers(sheet, k, ends) -> Numbers:
 
 
 # ---------------------------------------------------------------------------------------------- the opening
+class GraphScene(Scene):
+    """A scene whose edges are not stored: the page finds them itself."""
+
+    def wire(self, stored=False):
+        """As for every scene, without the edges."""
+        wired, nothing = super().wire(stored), pack(np.empty(0), stored)
+        for mark in (mark for panel in wired["panels"] for mark in panel["marks"] if mark["key"] == "edges"):
+            mark.update(x=nothing, y=nothing)
+            del mark["order"]
+        return wired
+
+
 def graph_scene(sheet, curve, k, ends, view="from the side") -> Scene:
     """The picture of one state."""
     drawn = graph_numbers(sheet, k, ends)
@@ -203,7 +216,7 @@ def graph_scene(sheet, curve, k, ends, view="from the side") -> Scene:
         span=7,
     )
     panels = [roll, flat, curve_panel(curve, k)]
-    return Scene(panels, columns=12, row_height=190, says=sentence(k, drawn))
+    return GraphScene(panels, columns=12, row_height=190, says=sentence(k, drawn))
 
 
 def drawn_on(places, sheet, drawn, ends, *labels):
