@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from common import awkward, common_mistakes, refused
 from gplvm_widgets.ivm import CORRECTED, N_GRID, PRINTED, SCALES, chosen, explore_ivm, load, panel_ivm
+from gplvm_widgets.living.next_active_point import SIXTEEN, totals_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -438,6 +439,14 @@ def test_what_a_row_adds_shrinks_as_others_come_in(seed, size):
     n, rows = order[0], order[1 : size + 1]
     adds = [information(K_f, [*rows[:k], n], 0.1) - information(K_f, rows[:k], 0.1) for k in range(size + 1)]
     assert np.all(np.diff(adds) <= 1e-10) and adds[-1] > 0
+
+
+def test_the_answer_beside_the_living_figure_is_what_it_shows():
+    x = np.array(SIXTEEN)[:, 0]
+    totals = totals_of(x, 0.15, 0.1, 3)
+    assert_allclose([totals.best[2], totals.greedy[2], totals.random[2]], [2.39, 2.28, 2.03], atol=0.005)
+    assert totals.best_sets[2] == (0, 15) and 5 <= totals.order[0] <= 9
+    assert_allclose(totals.greedy[1], totals.random[1])  # before anything is known all offer the same
 
 
 def test_labels_can_raise_what_another_row_offers_and_gaussian_noise_never_does():
