@@ -160,6 +160,7 @@ def results(progress=iter):
             "starts": lambda: starts(few),
             "held out": lambda: held_out(few.data),
             "islands": lambda: {name: islands(oil, constraint) for name, constraint in CONSTRAINTS.items()},
+            "islands in the data": lambda: {f"{k} neighbours": class_islands(oil.data, oil.target, k) for k in (5, 10)},
             "placing": lambda: {name: placing_ratio(oil, name) for name in ("rbf", "mlp")},
         },
         progress,
