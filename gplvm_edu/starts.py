@@ -1,8 +1,12 @@
 """Initial latent positions of a model: random, an array, or an embedding that a topic adds.
 
 A start is a function ``start(Y, n_components, random_state) -> X`` of centred, complete data. "random" is built in;
-PCA (chapter 1), kernel PCA (chapter 3) and Isomap (chapter 6) are added by their own packages, with `add`, so that this
-file imports no topic.
+PCA (chapter 1), kernel PCA (chapter 3), Isomap, eigenmaps and LLE (chapter 6) are added by their own packages,
+with `add`, so that this file imports no topic.
+
+The rule of scaling: proportions are kept where a length in the map is a distance along the data (Isomap, MDS), because
+a kernel with one width can't know of two units. Where it is none each column gets variance one, which is what the prior
+expects: in PPCA the weights carry the scale, and the columns of eigenmaps and LLE have one length by their constraint.
 """
 
 import numpy as np
@@ -22,8 +26,8 @@ def unit_scale(X, keep_proportions=False, random_state=None) -> np.ndarray:
     ----------
     X : ndarray (N, q)
     keep_proportions : bool
-        False: column by column, for scores, whose lengths are variances of the data (PCA, kernel PCA): equation (5.13).
-        True: as a whole, for embeddings of distances, where a length is a distance (Isomap, MDS): equation (6.20).
+        False: column by column, where lengths of columns are no distances along the data (scores of PCA and kernel PCA,
+        eigenmaps, LLE): equation (5.13). True: as a whole, where they are (Isomap, MDS): equation (6.20).
     random_state : None, int, RandomState or Generator
         A column without variance becomes a small random one (columns one by one only).
 

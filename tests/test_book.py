@@ -185,7 +185,10 @@ OPTIMISED["prediction"]["agree"] = {
     r"/digits/relevance/\d+": within_factor(3),
 }
 # With a very narrow kernel many points have no part in the two leading eigenvectors: their places there are rounding.
-OPTIMISED["proximity"] |= dict(chaotic=r"/kernel PCA/errors without centring/1[4-6]\d")
+# Where a GP-LVM on a roll stands after 60 or 600 steps, and signs of axes, are rounding; the chapter states rates.
+OPTIMISED["proximity"] |= dict(
+    chaotic=r"/kernel PCA/errors without centring/1[4-6]\d|/climbs/.*/60?0/.*|/figure 1/maps/.*/positions/\d+"
+)
 OPTIMISED["variational"] = dict(tolerance=0.6, count=8)  # weights near 0 move with rounding
 OPTIMISED["variational"]["agree"] = {
     # Points that have learnt the noise by heart: which two of nine weights are largest is rounding. Four roundings gave

@@ -23,8 +23,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gplvm_edu import threads
 from gplvm_edu.datasets import make_swiss_roll, simulate_oil_flow
+from gplvm_edu.gplvm import GPLVM
 from gplvm_edu.metrics import nearest_neighbour_errors, procrustes_align, procrustes_distance
 from gplvm_edu.optimise import check_gradient
+from gplvm_edu.papers import proximity as studies
 from gplvm_edu.papers.proximity import compare_starts, start_maps
 from gplvm_edu.proximity import (
     Isomap,
@@ -32,16 +34,21 @@ from gplvm_edu.proximity import (
     NonMetricMDS,
     SammonMapping,
     bridge_components,
+    choose_neighbours,
     disparities,
     geodesic_distances,
     geodesics_to_new,
     graph_components,
     guttman_transform,
     kruskal_stress,
+    laplacian_coordinates,
+    lle_coordinates,
+    longest_geodesic,
     neighbour_graph,
     nonmetric_iterates,
     pool_adjacent_violators,
     principal_coordinates,
+    reconstruction_weights,
     residual_variance,
     sammon_iterates,
     sammon_stress,
@@ -50,7 +57,7 @@ from gplvm_edu.proximity import (
     smallest_connecting_k,
     stress,
 )
-from gplvm_edu.starts import unit_scale
+from gplvm_edu.starts import initial_positions, unit_scale
 from gplvm_edu.unify import ClassicalMDS
 
 BOOK = Path(__file__).resolve().parent.parent / "book"
@@ -495,6 +502,180 @@ def test_residual_variance_is_one_minus_a_squared_correlation():
     assert residual_variance(1.0 - np.eye(3), np.eye(3)) == 0.0
 
 
+# --- how many neighbours -------------------------------------------------------------------------------------
+
+
+@pytest.mark.identity
+def test_the_longest_geodesic_counts_none_that_is_not_there():
+    G = geodesic_distances(neighbour_graph(cdist(PAIRS, PAIRS), 1))
+    assert np.isinf(G).any() and longest_geodesic(G) == 2.0
+
+
+PAIRS = np.array([[0.0], [1.0], [10.0], [12.0]])
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rule_stops_before_the_first_short_circuit(seed):
+    roll = make_swiss_roll(600, noise=0.1, random_state=seed)
+    D = cdist(roll.data, roll.data)
+    choice = choose_neighbours(D)
+    jumps = [len(short_circuits(neighbour_graph(D, k), roll.extra["sheet"])) for k in choice.tried]
+    assert choice.cliff == choice.n_neighbors + 1
+    assert choice.cliff == choice.tried[np.flatnonzero(jumps)[0]]
+    last = int(np.flatnonzero(choice.tried == choice.cliff)[0])
+    assert choice.longest[last] <= 0.75 * choice.longest[last - 1]  # (6.18b)
+    assert np.all(choice.longest[1:last] > 0.75 * choice.longest[: last - 1])
+    for k, length in zip(choice.tried, choice.longest, strict=True):
+        assert_allclose(length, geodesic_distances(neighbour_graph(D, k)).max())  # (6.18a)
+
+
+@pytest.mark.identity
+def test_a_flat_sheet_has_no_cliff_and_units_do_not_matter():
+    Y = np.random.default_rng(0).uniform(size=(150, 2)) * [4.0, 1.0]
+    one, other = choose_neighbours(cdist(Y, Y)), choose_neighbours(1e-6 * cdist(Y, Y))
+    assert one.cliff is None and one.n_neighbors == 20 == other.n_neighbors and other.cliff is None
+    assert choose_neighbours(cdist(Y, Y), at_most=9).n_neighbors == 9
+    assert choose_neighbours(cdist(Y[:6], Y[:6])).tried.tolist() == [4, 5]
+
+
+@pytest.mark.bad_input
+def test_a_graph_in_pieces_before_the_cliff_is_told():
+    roll = make_swiss_roll(400, noise=0.2, random_state=19)
+    with pytest.warns(UserWarning, match="the most before a short circuit is seen, the graph is in 2 pieces"):
+        choice = choose_neighbours(cdist(roll.data, roll.data))
+    assert choice.n_neighbors == 6 and choice.pieces[choice.tried == 6] == 2
+    far = np.concatenate([points(0, 30, 2), points(1, 30, 2) + 500.0])
+    with pytest.warns(UserWarning, match="is in 2 pieces"):
+        choice = choose_neighbours(cdist(far, far))
+    assert choice.cliff is None and np.all(choice.pieces == 2) and np.isfinite(choice.longest).all()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (dict(at_least=0), "at_least must be a whole number from 1 to 29"),
+        (dict(at_least=30), "at_least must be a whole number from 1 to 29, got 30. There are no more other points"),
+        (dict(at_least=6, at_most=5), "at_most must be a whole number of at least 6"),
+        (dict(at_most=7.5), "at_most must be a whole number"),
+        (dict(fall=0.0), "fall must be a finite number above 0 and below 1"),
+        (dict(fall=1.0), "fall must be"),
+        (dict(fall=np.nan), "fall must be"),
+    ],
+    ids=str,
+)
+def test_bad_options_of_the_rule_get_a_clear_error(options, says):
+    with pytest.raises(ValueError, match=says):
+        choose_neighbours(cdist(points(0), points(0)), **options)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("D, says", [(points(0), "must be square"), (-np.ones((5, 5)), "negative entry")])
+def test_the_rule_wants_distances(D, says):
+    with pytest.raises(ValueError, match=says):
+        choose_neighbours(D)
+
+
+# --- Laplacian eigenmaps and LLE -----------------------------------------------------------------------------
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("N, k, q", [(80, 6, 1), (150, 8, 2), (200, 12, 3)])
+def test_eigenmaps_and_lle_are_scikit_learns(N, k, q):
+    Y = make_swiss_roll(N, noise=0.1, random_state=N).data
+    D = cdist(Y, Y)
+    graph = neighbour_graph(D, k)
+    joined = (graph.toarray() > 0).astype(float)
+    theirs = manifold.SpectralEmbedding(q, affinity="precomputed", random_state=0).fit_transform(joined)
+    ours = laplacian_coordinates(graph, q)
+    same_up_to_signs(unit_scale(ours), unit_scale(theirs), 1e-5)
+    weights = reconstruction_weights(D, k)
+    theirs = manifold.LocallyLinearEmbedding(n_neighbors=k, n_components=q, eigen_solver="dense").fit_transform(Y)
+    same_up_to_signs(lle_coordinates(weights, q), theirs, 1e-5)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+@quick
+def test_no_map_of_equal_size_brings_joined_points_nearer_than_eigenmaps(seed, q):
+    graph = neighbour_graph(cdist(points(seed, 25, 2), points(seed, 25, 2)), 8)
+    if graph_components(graph)[0] > 1:
+        return
+    joined = graph.toarray() > 0
+    degree = joined.sum(axis=1)
+    cost = lambda X: np.sum(joined * cdist(X, X) ** 2) / 2  # noqa: E731  (6.21), by pairs
+    X = laplacian_coordinates(graph, q)
+    assert_allclose(X.T @ (degree[:, None] * X), np.eye(q), atol=1e-8)
+    assert_allclose(degree @ X, 0.0, atol=1e-8)
+    other = np.random.default_rng(seed).standard_normal((25, q)) + 2 * X
+    other -= degree @ other / degree.sum()
+    other = other @ np.linalg.inv(np.linalg.cholesky(other.T @ (degree[:, None] * other))).T
+    assert_allclose(other.T @ (degree[:, None] * other), np.eye(q), atol=1e-8)
+    assert cost(X) <= cost(other) * (1 + 1e-9)
+
+
+@pytest.mark.identity
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8))
+@quick
+def test_reconstruction_weights_are_the_best_means_of_the_neighbours(seed, k):
+    Y = points(seed, 20, 10)  # more columns than neighbours: no ridge is needed
+    D = cdist(Y, Y)
+    W = reconstruction_weights(D, k, ridge=0.0)
+    assert_allclose(W.sum(axis=1), 1.0)
+    assert np.all((W != 0).sum(axis=1) == k)
+    miss = np.linalg.norm(Y - W @ Y, axis=1)
+    rng = np.random.default_rng(seed)
+    shift = np.where(W != 0, 0.1 * rng.standard_normal(W.shape), 0.0)
+    shift -= np.where(W != 0, shift.sum(axis=1, keepdims=True) / k, 0.0)  # other weights with sum 1
+    assert np.all(np.linalg.norm(Y - (W + shift) @ Y, axis=1) >= miss - 1e-12)
+
+
+@pytest.mark.identity
+def test_lle_gives_a_flat_sheet_back_up_to_an_affine_map():
+    Y = np.random.default_rng(0).uniform(size=(120, 2)) * [3.0, 1.0]
+    lifted = np.c_[Y, Y @ [0.3, -2.0]]
+    X = lle_coordinates(reconstruction_weights(cdist(lifted, lifted), 8, ridge=1e-9), 2)
+    design = np.c_[X, np.ones(120)]
+    left = Y - design @ np.linalg.lstsq(design, Y, rcond=None)[0]
+    assert np.abs(left).max() < 1e-3
+    assert procrustes_distance(Y, X) > 0.1  # but not its proportions
+
+
+@pytest.mark.bad_input
+def test_a_graph_in_pieces_has_no_eigenmap_and_a_start_takes_more_neighbours():
+    Y = np.concatenate([points(0, 10, 3), points(1, 8, 3) + 50.0])
+    D = cdist(Y, Y)
+    for refuse in (
+        lambda: laplacian_coordinates(neighbour_graph(D, 3), 2),
+        lambda: lle_coordinates(reconstruction_weights(D, 3), 2),
+    ):
+        with pytest.raises(ValueError, match="in 2 pieces, and such a map would put each piece in one place"):
+            refuse()
+    for name in ("laplacian", "lle"):
+        assert np.isfinite(initial_positions(Y - Y.mean(axis=0), 2, name)).all()
+    with pytest.raises(ValueError, match="n_components must be a whole number from 1 to 17, got 18"):
+        laplacian_coordinates(neighbour_graph(D, 17), 18)
+
+
+def test_duplicates_are_joined_in_both_maps():
+    Y = np.repeat(points(0, 15, 3), 2, axis=0)
+    for name in ("laplacian", "lle"):
+        X = initial_positions(Y - Y.mean(axis=0), 2, name)
+        assert np.isfinite(X).all() and X.shape == (30, 2)
+
+
+@pytest.mark.parametrize("init", ["laplacian", "lle"])
+def test_a_gplvm_can_start_there(init):
+    roll = make_swiss_roll(120, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = GPLVM(init=init, latent_prior=None, max_iter=3).fit(roll.data)
+    first = next(GPLVM(init=init, latent_prior=None).iterates(roll.data))
+    assert_allclose(first.X.std(axis=0), 1.0)
+    assert model.log_likelihood_ > first.value
+
+
 # --- scikit-learn as an oracle -------------------------------------------------------------------------------
 
 
@@ -686,8 +867,6 @@ def test_random_starts_are_repeatable_and_can_end_elsewhere(Model):
 
 
 def test_gplvm_climbs_higher_from_isomap_than_from_pca_on_the_swiss_roll():
-    from gplvm_edu.gplvm import GPLVM
-
     roll = make_swiss_roll(200, random_state=2)
     sheet = roll.extra["sheet"]
     start = (sheet - sheet.mean(axis=0)) / sheet.std()  # what an ideal Isomap would give
@@ -1133,7 +1312,6 @@ test_right_answers_pass_whoever_computed_them = right_answers(
         ("proximity.2", guttman_transform),
         ("proximity.3", lambda X, Delta: sammon_stress(X, Delta)[1]),
         ("proximity.4", isotonic.isotonic_regression),
-        ("proximity.5", lambda G, q: manifold.Isomap(n_neighbors=59, metric="precomputed").fit_transform(G)),
         ("proximity.6", 8),
         ("proximity.7", np.abs(np.subtract.outer([0, 1, 3, 50, 57, 66.5], [0, 1, 3, 50, 57, 66.5]))),
     ]
@@ -1177,6 +1355,58 @@ def test_the_stored_table_holds_what_the_chapter_says():
     assert lower.min() >= 15 and np.median(higher) <= 3
     assert real["printed"]["non-metric MDS"] in tries["non-metric MDS"]["errors"]
     assert set(real["Isomap, 1000 points"]["pieces"]) == {8}
+
+
+@pytest.mark.slow
+def test_a_sample_of_the_stored_studies_is_what_the_functions_give():
+    stored = json.loads((BOOK / "results" / "proximity.json").read_text())
+    for N, seed in ((400, 2), (400, 19), (600, 5)):
+        found = (stored["rolls"] | stored["sparse rolls"])[str(N)][str(seed)]
+        fresh = studies.one_roll(N, seed)
+        assert {key: fresh[key] for key in fresh if key != "procrustes"} == {
+            key: found[key] for key in found if key != "procrustes"
+        }
+        for key, value in found["procrustes"].items():
+            assert abs(fresh["procrustes"][key] - value) <= 0.002
+    roll = make_swiss_roll(400, studies.NOISE, random_state=2)
+    starts = studies.roll_starts(roll.data)
+    for name in ("Isomap", "LLE", "Laplacian eigenmaps"):
+        found = stored["climbs"]["400"][name]["2"]
+        fresh = studies.climb(roll.data, roll.extra["sheet"], *starts[name], (studies.STEPS,))
+        assert abs(fresh["map"] - found["map"]) <= 0.002
+        assert (fresh["60"][0] < studies.UNROLLED) == (found["60"][0] < studies.UNROLLED) == (name == "Isomap")
+    Y, flat = studies.make_bowl(600, 120, 3)
+    fit = Isomap(2, 10).fit(Y)
+    assert_allclose(procrustes_distance(flat, fit.embedding_), stored["bowls"]["120"]["procrustes"][3], atol=0.002)
+    Y, sheet = studies.with_hole(make_swiss_roll(1000, random_state=4), 0.4)
+    height = studies.hole_height(sheet, Isomap(2, 7).fit_transform(Y), 0.4)
+    assert_allclose(height, stored["holes"]["0.4"][4], atol=0.02)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("gap", [6.28, 4.0, 2.5])
+def test_a_sheet_that_is_rolled_up_keeps_its_lengths_and_its_layers_have_the_gap(gap):
+    s = np.linspace(20.0, 100.0, 20_001)
+    Y = studies.roll_up(np.c_[s, np.zeros_like(s)], gap)
+    assert_allclose(np.linalg.norm(np.diff(Y, axis=0), axis=1), s[1] - s[0], rtol=0.01)
+    angle, radius = np.unwrap(np.arctan2(Y[:, 2], Y[:, 0])), np.hypot(Y[:, 0], Y[:, 2])
+    assert_allclose(np.interp(angle[0] + 2 * np.pi, angle, radius) - radius[0], gap, rtol=1e-3)
+
+
+@pytest.mark.identity
+def test_a_bowl_is_even_on_its_ball_and_its_polar_map_keeps_ways_from_the_pole():
+    Y, flat = studies.make_bowl(4000, 150, 0)
+    assert_allclose(np.linalg.norm(Y, axis=1), 1.0)
+    assert_allclose(np.arccos(Y[:, 2]), np.linalg.norm(flat, axis=1), atol=1e-7)
+    assert abs(np.mean(Y[:, 2]) - (1 + np.cos(np.radians(150))) / 2) < 0.03  # heights are uniform (Archimedes)
+
+
+def test_the_figure_of_six_maps_keeps_its_errors_when_positions_are_rounded():
+    stored = json.loads((BOOK / "results" / "proximity.json").read_text())["figure 1"]
+    classes = np.array(list(stored["class"]))
+    for found in stored["maps"].values():
+        X = np.reshape(found["positions"], (100, 2))
+        assert abs(nearest_neighbour_errors(X, classes) - found["errors"]) <= 1
 
 
 @pytest.mark.real

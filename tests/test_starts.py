@@ -101,8 +101,27 @@ def test_each_name_is_its_method_in_unit_scale(seed, q):
     assert_allclose(initial_positions(Y, q, "isomap"), unit_scale(Isomap(q).fit_transform(Y), keep_proportions=True))
 
 
+def test_proportions_are_kept_where_lengths_are_distances_and_nowhere_else():
+    kept = {name for name, (_, keeps) in starts.STARTS.items() if keeps}
+    assert kept == {"isomap"}
+    Y = cloud(0, N=60) * [10.0, 1.0, 0.1, 0.1]
+    ratio = {name: np.divide(*initial_positions(Y, 2, name).std(axis=0)) for name in names() if name != "random"}
+    raw = Isomap(2).fit_transform(Y).std(axis=0)
+    assert_allclose(ratio.pop("isomap"), raw[0] / raw[1], rtol=1e-9)
+    assert raw[0] > 2 * raw[1]  # so that the two rules differ here
+    assert_allclose(list(ratio.values()), 1.0, rtol=1e-9)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["laplacian", "lle"])
+def test_for_starts_of_constrained_length_the_two_rules_agree(name):
+    X = starts.STARTS[name][0](cloud(1, N=60), 2, None)
+    assert_allclose(unit_scale(X, keep_proportions=True), unit_scale(X), rtol=0.15, atol=0.05)
+
+
 def test_the_names_are_those_of_the_topics_and_random():
-    assert set(names()) == {"pca", "kernel_pca", "isomap", "random"} and names()[-1] == "random"
+    known = {"pca", "kernel_pca", "isomap", "laplacian", "lle", "random"}
+    assert set(names()) == known and names()[-1] == "random"
     for name in names():
         X = initial_positions(cloud(0), 2, name, random_state=0)
         assert X.shape == (25, 2) and np.isfinite(X).all()

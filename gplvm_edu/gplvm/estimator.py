@@ -37,7 +37,7 @@ class GPLVM(IterativeFit, KernelModel, MapModel):
         In the units of the data; the kernel passed in is not changed. None: RBF + Bias + White in units of the data's
         own variance (`kernels.common_start`), scaled to the data by `fit`; ``set_params(kernel__rbf__inverse_width=2)``
         sets a parameter of it. What is ``fixed`` in a kernel stays.
-    init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
+    init : "pca", "isomap", "kernel_pca", "laplacian", "lle", "random", or ndarray (N, q)
     latent_prior : "gaussian", Kernel or None
         MAP with a unit Gaussian prior on the positions, with a Gaussian process over `times` (dynamics: a kernel such
         as ``RBF(1.0, 1 / 5**2) + White(0.01)``, which stays as given), or maximum likelihood. With a prior the widths

@@ -1,24 +1,56 @@
-"""One GP-LVM, many starts: the comparison that chapter 6 makes on every data set, and its figures on the real oil."""
+"""One GP-LVM, many starts: the comparison that chapter 6 makes on every data set, and its figures on the real oil.
+
+Beside it the chapter's studies on many draws: how many neighbours, Isomap's conditions broken, starts on a roll.
+"""
 
 import warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..datasets import load_oil_flow
+from ..datasets import load_oil_flow, make_swiss_roll, simulate_oil_flow
+from ..datasets.toys import spiral_length
 from ..gplvm import GPLVM
+from ..gtm import GTM
 from ..kernels import RBF
-from ..metrics import nearest_neighbour_errors
-from ..proximity import Isomap, MetricMDS, NonMetricMDS, SammonMapping, principal_coordinates
+from ..metrics import nearest_neighbour_errors, procrustes_align, procrustes_distance
+from ..proximity import (
+    Isomap,
+    MetricMDS,
+    NonMetricMDS,
+    SammonMapping,
+    choose_neighbours,
+    laplacian_coordinates,
+    lle_coordinates,
+    neighbour_graph,
+    principal_coordinates,
+    reconstruction_weights,
+    residual_variance,
+    short_circuits,
+    smallest_connecting_k,
+)
 from ..starts import unit_scale
 from ..unify import KernelPCA, leading_eigenpairs
 from . import collect
 
 # Lawrence (2005), table 2: errors on 100 points of the oil flow data. "Sammon" is called metric MDS there.
 PRINTED_ERRORS = {"PCA": 20, "kernel PCA": 13, "non-metric MDS": 13, "Sammon": 6, "GP-LVM": 4, "GTM": 7}
+SCORES = ("PCA", "kernel PCA")  # starts that are scaled column by column; all others are scaled as a whole
 N_RANDOM = 30
 WIDTHS = np.geomspace(0.01, 100.0, 161)  # inverse widths; the paper tried widths in this range
 NEIGHBOURS = range(3, 16)
+
+# The studies on rolls. CHOSEN_ON are the rolls that were seen when the fall of a quarter was chosen for
+# `choose_neighbours` (a third, read off rolls of 400 points, misses the cliff of most rolls of 1000), FRESH are others.
+NOISE, UNROLLED = 0.2, 0.25  # of the rolls; a map whose Procrustes distance to the sheet is smaller is unrolled
+CHOSEN_ON, FRESH = range(20), range(20, 30)  # seeds of rolls
+HINDSIGHT = range(3, 17)  # numbers of neighbours among which the best is looked for
+GAPS = (6.28, 5.0, 4.0, 3.0)  # between the layers of a roll; that of `make_swiss_roll` is 2 pi
+HOLES = (0.2, 0.4, 0.6)  # share of the sheet's length and width that is cut out of its middle
+CAPS = (30, 60, 90, 120, 150)  # degrees from the pole of a ball to the rim of a bowl
+EVERY = ("PCA", "Isomap", "Isomap, by columns", "Laplacian eigenmaps", "LLE")  # starts on a roll
+BOTH = EVERY[:2]
+STEPS = 60  # of a GP-LVM on a roll
 
 
 def start_maps(Y, n_neighbors=5, random_state=0):
@@ -53,7 +85,7 @@ def compare_starts(Y, target, starts, max_iter=300):
     Y : ndarray (N, D)
     target : sequence (N,)
     starts : dict
-        {name: positions (N, q)}.
+        {name: positions (N, q)}; those of `SCORES` are scaled column by column, others as a whole.
     max_iter : int
         Of the GP-LVM, without a prior on the positions.
 
@@ -64,7 +96,7 @@ def compare_starts(Y, target, starts, max_iter=300):
 
     Notes
     -----
-    Chapter 6, equation (6.20).
+    Chapter 6, equations (5.13) and (6.20).
 
     Examples
     --------
@@ -75,9 +107,8 @@ def compare_starts(Y, target, starts, max_iter=300):
     """
     report = {}
     for name, X in starts.items():
-        model = GPLVM(X.shape[1], init=unit_scale(X, keep_proportions=True), latent_prior=None, max_iter=max_iter).fit(
-            Y
-        )
+        start = unit_scale(X, keep_proportions=name not in SCORES)
+        model = GPLVM(X.shape[1], init=start, latent_prior=None, max_iter=max_iter).fit(Y)
         report[name] = {
             "errors": nearest_neighbour_errors(X, target),
             "gplvm_errors": nearest_neighbour_errors(model.embedding_, target),
@@ -122,6 +153,245 @@ def table_of_starts(Y, target):
     return {name: row | {"gplvm_log_likelihood": round(row["gplvm_log_likelihood"], 1)} for name, row in table.items()}
 
 
+# ---------------------------------------------------------------------- the chapter's studies on many draws
+def roll_up(sheet, gap):
+    r"""Points (N, 3) of a flat sheet (N, 2), rolled up with a given gap between the layers; lengths do not change.
+
+    .. math:: y = (b t \cos t,\ v,\ b t \sin t), \qquad b = \text{gap} / 2\pi, \qquad b\, s(t) = \text{the way along}
+
+    Notes
+    -----
+    With a gap of 2 pi it is the roll of `make_swiss_roll`, equation (B.17), found by inverting (B.18) on a grid.
+
+    Examples
+    --------
+    >>> roll = make_swiss_roll(50, random_state=0)
+    >>> float(abs(roll_up(roll.extra["sheet"], 2 * np.pi) - roll.data).max()) < 1e-4
+    True
+    """
+    b, grid = gap / (2 * np.pi), np.linspace(0.0, 200.0, 100_001)
+    t = np.interp(sheet[:, 0], b * spiral_length(grid), grid)
+    return np.column_stack([b * t * np.cos(t), sheet[:, 1], b * t * np.sin(t)])
+
+
+def with_hole(roll, share):
+    """Data and sheet of a roll out of whose middle a rectangle is cut: this share of its length and of its width.
+
+    Examples
+    --------
+    >>> Y, sheet = with_hole(make_swiss_roll(100, random_state=0), 0.5)
+    >>> len(Y) == len(sheet) < 90
+    True
+    """
+    sheet = roll.extra["sheet"]
+    middle = (sheet.max(axis=0) + sheet.min(axis=0)) / 2
+    keep = np.any(np.abs(sheet - middle) >= share / 2 * np.ptp(sheet, axis=0), axis=1)
+    return roll.data[keep], sheet[keep]
+
+
+def make_bowl(n_samples, angle, random_state=0):
+    """Points (N, 3), evenly on a cap of a ball that reaches `angle` degrees from its pole, and the cap's polar map.
+
+    Examples
+    --------
+    >>> Y, flat = make_bowl(100, 90)
+    >>> Y.shape, flat.shape, bool(Y[:, 2].min() >= 0)
+    ((100, 3), (100, 2), True)
+    """
+    rng = np.random.default_rng(random_state)
+    phi = np.arccos(rng.uniform(np.cos(np.radians(angle)), 1.0, n_samples))
+    turn = rng.uniform(0.0, 2 * np.pi, n_samples)
+    around = np.column_stack([np.cos(turn), np.sin(turn)])
+    return np.column_stack([np.sin(phi)[:, None] * around, np.cos(phi)]), phi[:, None] * around
+
+
+def hole_height(sheet, X, share):
+    """How high the hole is in a map, turned onto the sheet, as a multiple of its height in the sheet.
+
+    Measured between the lowest point above the hole and the highest below it.
+
+    Examples
+    --------
+    >>> _, sheet = with_hole(make_swiss_roll(200, random_state=0), 0.5)
+    >>> round(hole_height(sheet, sheet, 0.5), 6)
+    1.0
+    """
+    middle, reach = (sheet.max(axis=0) + sheet.min(axis=0)) / 2, np.ptp(sheet, axis=0)
+    beside = np.abs(sheet[:, 0] - middle[0]) < share / 2 * reach[0]
+    above, below = beside & (sheet[:, 1] > middle[1]), beside & (sheet[:, 1] < middle[1])
+    heights = [Z[above, 1].min() - Z[below, 1].max() for Z in (sheet, procrustes_align(sheet, X))]
+    return float(heights[1] / heights[0])
+
+
+def by_the_rule(Y):
+    """What `choose_neighbours` says of data, and Isomap's map with that many; pieces are bridged without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        choice = choose_neighbours(cdist(Y, Y))
+        return choice, Isomap(2, choice.n_neighbors).fit(Y)
+
+
+def one_roll(N, seed):
+    """The rule, seven neighbours, and the best number of neighbours in hindsight, on one roll."""
+    roll = make_swiss_roll(N, NOISE, random_state=seed)
+    sheet, D = roll.extra["sheet"], cdist(roll.data, roll.data)
+    choice, chosen = by_the_rule(roll.data)
+    maps = {k: unrolled(D, sheet, k) for k in HINDSIGHT}
+    jumps = [len(short_circuits(neighbour_graph(D, int(k)), sheet)) for k in choice.tried]
+    falls = 1 - choice.longest[1:] / choice.longest[:-1]
+    before = falls if choice.cliff is None else falls[choice.tried[1:] < choice.cliff]
+    best = min(maps, key=maps.get)
+    return {
+        "chosen": choice.n_neighbors,
+        "cliff": choice.cliff,
+        "pieces": chosen.n_pieces_,
+        "first short circuit": next((int(k) for k, n in zip(choice.tried, jumps, strict=True) if n), None),
+        "fall at the cliff": round(float(falls[choice.cliff - choice.tried[1]]), 2) if choice.cliff else None,
+        "largest fall before": round(float(max(before, default=0.0)), 2),
+        "best": best,
+        "procrustes": {"7": maps[7], "rule": unrolled(D, sheet, choice.n_neighbors), "best": maps[best]},
+    }
+
+
+def unrolled(D, sheet, k):
+    """Procrustes distance between the sheet and Isomap's map with k neighbours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return round(procrustes_distance(sheet, Isomap(2, k, metric="distance").fit_transform(D)), 3)
+
+
+def rolls(N, seeds=(*CHOSEN_ON, *FRESH)):
+    """`one_roll` for every seed."""
+    return {str(seed): one_roll(N, seed) for seed in seeds}
+
+
+def roll_starts(Y):
+    """Maps of a roll from PCA and from one graph, that of the rule: {name: (positions, whether proportions are kept)}.
+
+    LLE and the eigenmaps take as many more neighbours as join all points.
+    """
+    choice, isomap = by_the_rule(Y)
+    D = cdist(Y, Y)
+    k = max(choice.n_neighbors, smallest_connecting_k(D))
+    return {
+        "PCA": (principal_coordinates(D, 2)[0], False),
+        "Isomap": (isomap.embedding_, True),
+        "Isomap, by columns": (isomap.embedding_, False),
+        "Laplacian eigenmaps": (laplacian_coordinates(neighbour_graph(D, k), 2), False),
+        "LLE": (lle_coordinates(reconstruction_weights(D, k), 2), False),
+    }
+
+
+def climb(Y, sheet, X, keep_proportions, steps):
+    """Procrustes distance of a map and of the GP-LVM that starts from it, with its height, after some steps each."""
+    model = GPLVM(2, init=unit_scale(X, keep_proportions), latent_prior=None, max_iter=max(steps))
+    row = {"map": round(procrustes_distance(sheet, X), 3)}
+    for step, state in enumerate(model.iterates(Y)):
+        last = state  # of a climb that ends early, the summit
+        if step in steps:
+            row[str(step)] = [round(procrustes_distance(sheet, last.X), 3), round(float(last.value), 1)]
+    return row | {
+        str(s): [round(procrustes_distance(sheet, last.X), 3), round(float(last.value), 1)] for s in steps if s > step
+    }
+
+
+def climbs(N, names, patient=(), seeds=CHOSEN_ON):
+    """`climb` from each start of these names on every roll; the patient ones go on for ten times as many steps."""
+    table: dict = {name: {} for name in names}
+    for seed in seeds:
+        roll = make_swiss_roll(N, NOISE, random_state=seed)
+        for name, (X, keep) in roll_starts(roll.data).items():
+            if name in names:
+                steps = (STEPS, 10 * STEPS) if name in patient else (STEPS,)
+                table[name][str(seed)] = climb(roll.data, roll.extra["sheet"], X, keep, steps)
+    return table
+
+
+def layers_apart(N=600):
+    """Procrustes distance of Isomap's map, by the rule, for layers nearer and nearer: {gap: [one a seed]}."""
+    table = {}
+    for gap in GAPS:
+        table[str(gap)] = []
+        for seed in range(10):
+            sheet = make_swiss_roll(N, random_state=seed).extra["sheet"]
+            noise = NOISE * np.random.default_rng(seed).standard_normal((N, 3))
+            _, fit = by_the_rule(roll_up(sheet, gap) + noise)
+            table[str(gap)].append(round(procrustes_distance(sheet, fit.embedding_), 3))
+    return table
+
+
+def stretched(N=600):
+    """Isomap's maps of bowls: Procrustes distance to the polar map, and residual variance, {angle: lists}."""
+    table = {}
+    for angle in CAPS:
+        bowls = [make_bowl(N, angle, seed) for seed in range(10)]
+        fits = [Isomap(2, 10).fit(Y) for Y, _ in bowls]
+        table[str(angle)] = {
+            "procrustes": [
+                round(procrustes_distance(flat, fit.embedding_), 3) for (_, flat), fit in zip(bowls, fits, strict=True)
+            ],
+            "residual variance": [round(fit.residual_variance_, 4) for fit in fits],
+        }
+    return table
+
+
+def holes(N=1000):
+    """Isomap's maps of rolls with a hole, 7 neighbours: height of the hole over the true one, {share: [one a seed]}."""
+    table = {}
+    for share in HOLES:
+        cut = [with_hole(make_swiss_roll(N, random_state=seed), share) for seed in range(10)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            table[str(share)] = [round(hole_height(sheet, Isomap(2, 7).fit_transform(Y), share), 2) for Y, sheet in cut]
+    return table
+
+
+def scales(n_draws=10):
+    """GP-LVM of simulated oil from PCA's scores in both scales, and from random positions: [errors, log likelihood]."""
+    table: dict = {"PCA, by columns": [], "PCA, as a whole": [], "random": []}
+    for seed in range(n_draws):
+        oil = simulate_oil_flow(100, random_state=seed)
+        X = principal_coordinates(cdist(oil.data, oil.data), 2)[0]
+        random = np.random.default_rng(seed).standard_normal(X.shape)
+        for name, start in zip(table, (unit_scale(X), unit_scale(X, keep_proportions=True), random), strict=True):
+            fit = GPLVM(2, init=start, latent_prior=None, max_iter=150).fit(oil.data)
+            table[name].append([nearest_neighbour_errors(fit.embedding_, oil.target), round(fit.log_likelihood_, 1)])
+    return table
+
+
+def dimensions(N=1000):
+    """Residual variance of Isomap's maps, seven neighbours, with one, two and three dimensions: [one list a seed]."""
+    table = []
+    for seed in range(10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fit = Isomap(3, 7).fit(make_swiss_roll(N, NOISE, random_state=seed).data)
+        table.append([round(residual_variance(fit.geodesics_, fit.embedding_[:, :q]), 4) for q in (1, 2, 3)])
+    return table
+
+
+# ---------------------------------------------------------------------- the paper's figure 1
+def six_panels(Y, target):
+    """The six maps of figure 1 of Lawrence (2005) on the real oil: positions, rounded, and errors.
+
+    The width of kernel PCA is the one with fewest errors, as in the paper; the GTM has the paper's grid and basis.
+    """
+    counts = kernel_pca_errors(Y, target)
+    width = counts["inverse_width"][int(np.argmin(counts["errors"]))]
+    maps = {
+        "PCA": principal_coordinates(cdist(Y, Y), 2)[0],
+        "GP-LVM": GPLVM(2).fit(Y).embedding_,
+        "non-metric MDS": NonMetricMDS(2).fit_transform(Y),
+        "Sammon": SammonMapping(2).fit_transform(Y),
+        "GTM": GTM(grid=(10, 10), basis=(5, 5)).fit(Y).embedding_,
+        "kernel PCA": KernelPCA(2, kernel=RBF(1.0, width)).fit_transform(Y),
+    }
+    report = {name: {"errors": nearest_neighbour_errors(X, target)} for name, X in maps.items()}
+    for name, X in maps.items():
+        report[name]["positions"] = np.round(unit_scale(X, keep_proportions=True), 3).ravel().tolist()
+    return {"class": "".join(str(int(label)) for label in target), "maps": report}
+
+
 def results(progress=iter):
     """Table 2 of the paper for the methods that exist so far, and everything that was tried on the way."""
     Y, target, *_ = load_oil_flow(100)
@@ -135,6 +405,15 @@ def results(progress=iter):
                 "kernel PCA": lambda: kernel_pca_errors(Y, target),
                 "Isomap, 100 points": lambda: isomap_errors(Y, target),
                 "Isomap, 1000 points": lambda: isomap_errors(*load_oil_flow()[:2]),
+                "figure 1": lambda: six_panels(Y, target),
+                "rolls": lambda: {str(N): rolls(N) for N in (400, 1000)},
+                "sparse rolls": lambda: {str(N): rolls(N, CHOSEN_ON) for N in (200, 600)},
+                "climbs": lambda: {"400": climbs(400, EVERY, BOTH), "1000": climbs(1000, BOTH, seeds=range(10))},
+                "layers": layers_apart,
+                "bowls": stretched,
+                "holes": holes,
+                "scales": scales,
+                "dimensions": dimensions,
             },
             progress,
         )

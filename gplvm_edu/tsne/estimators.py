@@ -222,7 +222,7 @@ class TSNEPriorGPLVM(GPLVM):
         a range that fits the start when the kernel is None; else the kernel keeps its own.
     learn_kernel : bool
         Climb in all parameters of the kernel too (then no bandwidth is chosen after the start).
-    init : "tsne", "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
+    init : "tsne", "pca", "isomap", "kernel_pca", "laplacian", "lle", "random", or ndarray (N, q)
     max_iter : int
         Steps of each climb.
 

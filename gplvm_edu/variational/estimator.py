@@ -122,7 +122,7 @@ class BayesianGPLVM(IterativeFit, KernelModel, MapModel):
         one for each latent dimension. White is the noise. The kernel passed in is not changed, and what is ``fixed`` in
         it stays. None: RBF + White in units of the data's own variance, scaled to the data by `fit`;
         ``set_params(kernel__rbf__inverse_width=2)`` sets a parameter of it.
-    init : "pca", "isomap", "kernel_pca", "random", or ndarray (N, q)
+    init : "pca", "isomap", "kernel_pca", "laplacian", "lle", "random", or ndarray (N, q)
         Means of the latent points at the start.
     latent : "gaussian" or "point"
         "point": latent points are optimised, not integrated out; any kernel will do.
