@@ -40,8 +40,8 @@ N_RANDOM = 30
 WIDTHS = np.geomspace(0.01, 100.0, 161)  # inverse widths; the paper tried widths in this range
 NEIGHBOURS = range(3, 16)
 
-# The studies on rolls. CHOSEN_ON are the rolls that were seen when the fall of a quarter was chosen for
-# `choose_neighbours` (a third, read off rolls of 400 points, misses the cliff of most rolls of 1000), FRESH are others.
+# The studies on rolls. CHOSEN_ON and FRESH are rolls that were seen when the fall of a quarter was chosen for
+# `choose_neighbours`: a third, read off rolls of 400 points, misses the cliff of most rolls of 1000.
 NOISE, UNROLLED = 0.2, 0.25  # of the rolls; a map whose Procrustes distance to the sheet is smaller is unrolled
 CHOSEN_ON, FRESH = range(20), range(20, 30)  # seeds of rolls
 HINDSIGHT = range(3, 17)  # numbers of neighbours among which the best is looked for
