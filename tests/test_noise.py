@@ -1,5 +1,8 @@
 """Chapter 8: noise models, their sites, assumed density filtering and expectation propagation, missing values."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from gplvm_widgets.noise import TWOS, explore_noise, model_of, panel_noise, site_of
@@ -30,7 +33,7 @@ from gplvm_edu.noise import (
     sites,
 )
 from gplvm_edu.optimise import check_gradient
-from gplvm_edu.papers.noise import pixel_scores, two_point_probability
+from gplvm_edu.papers.noise import against_a_chain, counts_line, nearest_images, pixel_scores, two_point_probability
 
 quick = settings()  # those of the profile, tests/conftest.py
 NAN = np.nan
@@ -850,9 +853,9 @@ def test_scores_count_removed_pixels_only():
 # --- in the sparse GP-LVM --------------------------------------------------------------------------------------
 
 
-def few_twos(n=40):
+def few_twos(n=40, threshold=0.05):
     digits = load_digits()
-    return binary_images(digits.data[digits.target == 2] / 16)[:n]
+    return binary_images(digits.data[digits.target == 2] / 16, threshold)[:n]
 
 
 @pytest.mark.identity
@@ -946,6 +949,39 @@ def test_both_models_err_on_less_than_half_of_what_not_ink_does_on_the_real_twos
             assert error[f"{name}, d = {size}"] < error["mean of the pixel"]
 
 
+@pytest.mark.oracle
+def test_rows_of_the_stored_experiments_are_found_again():
+    """A draw of the counts, and one of the long chains with fewer draws."""
+    stored = json.loads((Path(__file__).parents[1] / "book" / "results" / "noise.json").read_text())
+    for name, line in counts_line(1).items():
+        for score, value in line.items():
+            assert abs(value - stored["counts"][name][score][1]) < 0.02, (name, score)
+    fresh, line = against_a_chain(1.0, 3, n_samples=1000), stored["chain"]["1"][3]
+    for name in ("Laplace", "filter", "EP"):
+        for what, near in (("probability", 0.01), ("mean", 0.05), ("deviation", 0.05)):
+            assert abs(fresh[name][what] - line[name][what]) < near, (name, what)
+
+
+def test_the_nearest_images_are_those_that_agree_where_something_is_seen():
+    train = np.array([[1.0, 1, 0], [0, 0, 1], [0, 1, 1]])
+    assert_allclose(nearest_images(train, np.array([[np.nan, 0, 1]]), 1), [[0.25, 0.25, 0.75]])
+    assert_allclose(nearest_images(train, np.array([[np.nan, np.nan, 1]]), 2), [[1 / 6, 0.5, 5 / 6]])
+
+
+@pytest.mark.real
+def test_nearest_images_beat_both_models_and_the_probabilities_of_the_bernoulli_those_of_the_gaussian(fresh_results):
+    for threshold in ("0.05", "0.25", "0.5"):
+        lines = {
+            name: {s: np.array(v) for s, v in scores.items()}
+            for name, scores in fresh_results("noise")["splits"][threshold].items()
+        }
+        for rival in ("Bernoulli", "Bernoulli, bias as started", "Gaussian, cut at 1/2"):
+            assert np.all(lines["ten nearest images"]["error"] < lines[rival]["error"])
+        surer = lines["Bernoulli"]["log_loss"]
+        assert np.all(surer < lines["Gaussian, density"]["log_loss"])
+        assert np.sum(surer < lines["Gaussian, cut at 1/2"]["log_loss"]) >= 9
+
+
 @pytest.mark.real
 def test_the_gap_between_the_models_is_one_of_cuts_and_of_probabilities(fresh_results):
     report = fresh_results("noise")
@@ -1018,9 +1054,9 @@ def test_the_code_of_the_twos_computes_what_the_panel_shows(explorer, pixel_nois
 def test_the_pictures_of_a_test_image_are_its_ink_and_its_gaps():
     scene = panel_noise(view=TWOS, n_active=10, share=0.4, image=3)
     truth, left = np.hsplit(scene.mark("seen", "images").values, [8])
-    _, removed = remove_pixels(few_twos(177)[120:], 0.4, random_state=0)
-    assert_allclose(truth.ravel(), few_twos(177)[123])
-    assert_allclose(left[:, 1:].ravel(), np.where(removed[3], NAN, few_twos(177)[123]))
+    _, removed = remove_pixels(few_twos(177, threshold=0.5)[120:], 0.4, random_state=0)
+    assert_allclose(truth.ravel(), few_twos(177, threshold=0.5)[123])
+    assert_allclose(left[:, 1:].ravel(), np.where(removed[3], NAN, few_twos(177, threshold=0.5)[123]))
     gone = scene.mark("seen", "crosses")
     assert scene.panel("seen").title == f"test image 3: {removed[3].sum()} pixels removed (×)"
     assert_allclose(8 * gone.y + gone.x - 9, np.flatnonzero(removed[3]))
@@ -1106,7 +1142,7 @@ def test_the_answers_of_the_questions_are_true(explorer):
     assert_allclose(scenes[1][1].mark("effects", "precision now").y[0], sharpest[1])
     assert explorer.questions[1].right == 1 and sharpest == sorted(sharpest) and 0.999 < sharpest[-1] < 1.0
     wrong = [len(scene.mark("filled", "crosses").x) for scene in scenes[2]]
-    assert explorer.questions[2].right == 1 and wrong == [1, 11] and "now 11 pixels" in explorer.questions[2].answer
+    assert explorer.questions[2].right == 1 and wrong == [2, 7] and "now 7 pixels" in explorer.questions[2].answer
 
 
 @pytest.mark.widget
@@ -1114,7 +1150,7 @@ def test_what_fills_four_fifths_of_an_image_is_nearly_always_a_two():
     """The answer of question 3, for every test image: which digit is nearest to the image with its gaps filled?"""
     digits = load_digits()
     others = np.delete(np.arange(len(digits.data)), np.flatnonzero(digits.target == 2)[120:])
-    ink = binary_images(digits.data[others] / 16) > 0.5
+    ink = binary_images(digits.data[others] / 16, threshold=0.5) > 0.5
     nearest = []
     for image in range(57):
         whole = panel_noise(view=TWOS, share=0.8, image=image).mark("filled", "images").values[:, 9:].ravel() > 0.5

@@ -2,12 +2,12 @@
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from ..kernels import RBF
 from ..noise import Gaussian, Ordinal, Probit, adf_posterior, ep_posterior, sites
 from . import checker
-from .answers import close, number, numbers, two_parts, whole_numbers
+from .answers import Unusable, close, number, numbers, two_parts, whole_numbers
 
 CASES = [(1.0, 0.3, 0.7), (-1.0, 1.5, 2.0), (1.0, -2.5, 0.2)]  # label, mean and variance of f
 
@@ -61,6 +61,11 @@ def site_of_an_observation(function):
             continue
         if close(mine[::-1], (m, beta), 1e-5, 1e-8):
             return "Both are right, but in the other order: first the mean m, then the precision beta."
+        if close(mine[1], beta, 1e-5, 1e-8):
+            return (
+                f"The precision is right, the mean isn't: it is {m:.4f}, not {mine[0]:.4f}. Precision times mean "
+                "adds up too."
+            )
         if close(mine[1], nu, 1e-5, 1e-8):
             return (
                 "nu is the precision that the observation adds to a prior of its own variance; the site's own is "
@@ -74,15 +79,27 @@ def site_of_an_observation(function):
 @checker("noise.3")
 def with_the_cavity(function):
     """function(K, y, noise): mean and covariance by filtering, with the moments BEFORE each inclusion."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (6, 1))
-    K, y = RBF(2.0, 1.0)(X) + 1e-9 * np.eye(6), np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    for N in (6, 4):
+        hint = _filter_of(function, N)
+        if hint is not None:
+            return hint
+    return None
+
+
+def _filter_of(function, N):
+    """The hint to a filter of N labels, or None."""
+    rng = np.random.default_rng(N)
+    K = RBF(2.0, 1.0)(rng.uniform(-2, 2, (N, 1))) + 1e-9 * np.eye(N)
+    y = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])[:N]
     right = adf_posterior(K, y, Probit(0.0))
-    mean, covariance = (numbers(part) for part in two_parts(function(K, y, Probit(0.0))))
+    mean, covariance = (numbers(part) for part in two_parts(function(K.copy(), y, Probit(0.0))))
     if close(mean, right.mean, 1e-5, 1e-8) and close(covariance, right.covariance, 1e-5, 1e-8):
         return None
-    exact = K @ np.linalg.solve(K + 0.5 * np.eye(6), y)
-    if close(two_parts(function(K, y, Gaussian(0.5, mean=0.0)))[0], exact, 1e-5, 1e-8):
+    turned = adf_posterior(K, y, Probit(0.0), order=range(N)[::-1])
+    if close(mean, turned.mean, 1e-5, 1e-8):
+        return "These are the moments when the last observation is included first: take them as they come."
+    exact = K @ np.linalg.solve(K + 0.5 * np.eye(N), y)
+    if close(two_parts(function(K.copy(), y, Gaussian(0.5, mean=0.0)))[0], exact, 1e-5, 1e-8):
         return "Gaussian noise comes out exactly, and yet the labels do not: is g taken before anything has moved?"
     return (
         "With Gaussian noise it should be the exact posterior, and it isn't: in which order do mean and "
@@ -98,6 +115,8 @@ def the_sharpest_label(answer):
         return None
     if np.isinf(value):
         return "However great the surprise, nu stays below 1 / (1 + variance). Put that into (8.7)."
+    if close(value, 2.0 / np.pi, 1e-3, 1e-8):
+        return "That is the site of a label that might as well have been the other one. Which label tells more?"
     return "A label is the sign of f plus noise of variance 1. How much could be learnt if the sum itself were seen?"
 
 
@@ -111,6 +130,8 @@ def bias_of_a_share(function):
             continue
         if close(b, ndtri(share), 1e-5, 1e-8):
             return "That is right for f = 0 exactly; f varies, and washes the probability out. See (8.11)."
+        if close(found, 1.0 - share, 1e-5, 1e-6) and share != 0.5:
+            return f"With your bias the share of zeros is {share}: the sign is the other one."
         return f"With your bias the share of ones is {found:.3f} instead of {share}."
     return None
 
@@ -121,6 +142,13 @@ def middle_level(function):
     for lower, upper, mean, variance in ((-1.0, 0.5, 0.2, 1.0), (0.0, 2.0, -1.0, 0.5), (-2.0, -1.0, 3.0, 0.1)):
         value = number(function(lower, upper, mean, variance))
         expected = float(Ordinal(cuts=[lower, upper]).log_partition(1.0, mean, variance))
+        if close(value, np.exp(expected), 1e-7, 1e-8):
+            return "That is Z itself. Its logarithm is wanted: far from the cuts Z is 0 to a computer."
+        alone = Ordinal(cuts=[lower, upper], scale=1e-3).log_partition(1.0, mean, variance)
+        if close(value, float(alone), 1e-4, 1e-5):
+            return (
+                "f is blurred by noise of deviation s = 1 before it is cut: which variance does the blurred value have?"
+            )
         if not close(value, expected, 1e-7, 1e-8):
             return (
                 f"Between {lower} and {upper}, mean {mean}, variance {variance}: {expected:.5f} is right, yours "
@@ -144,6 +172,8 @@ def two_orders(answer):
     X = np.linspace(-2, 2, 12)[:, None]
     K = RBF(9.0, 2.0)(X) + 1e-8 * np.eye(12)
     y = np.where(np.sin(2.2 * X[:, 0]) > 0, 1.0, -1.0)
+    if sorted(first) == sorted(second) == list(range(1, 13)):
+        return "Python counts from 0: the labels have the numbers 0 to 11."
     if sorted(first) != list(range(12)) or sorted(second) != list(range(12)):
         return "Each order must contain the numbers 0 to 11 once."
     values = [adf_posterior(K, y, Probit(0.0), order).log_evidence for order in (first, second)]
@@ -154,3 +184,87 @@ def two_orders(answer):
         f"They give {values[0]:.3f} and {values[1]:.3f} (expectation propagation: {last.log_evidence:.3f}). Try "
         "random orders, a few dozen of them."
     )
+
+
+@checker("noise.8")
+def moments_of_a_count(function):
+    """function(mean, variance, bias): mean and variance of a count whose logarithmic rate is f + bias, (8.41)."""
+    z = np.linspace(-12, 12, 20_001)
+    weights = norm.pdf(z) / norm.pdf(z).sum()
+    for mean, variance, bias in ((0.3, 0.7, 0.0), (-1.0, 0.2, 1.5), (0.5, 1.4, -0.4)):
+        rates = np.exp(mean + bias + np.sqrt(variance) * z)
+        expected = weights @ rates
+        of_rate = weights @ (rates - expected) ** 2
+        mine = [number(part) for part in two_parts(function(mean, variance, bias))]
+        if close(mine, (expected, expected + of_rate), 1e-5, 1e-8):
+            continue
+        if close(mine[::-1], (expected, expected + of_rate), 1e-5, 1e-8):
+            return "Both are right, but in the other order: first the mean, then the variance."
+        if close(mine[0], np.exp(mean + bias), 1e-5, 1e-8):
+            return "exp(mean + bias) is the rate at the mean of f. The mean of the rate is larger: exp bends upwards."
+        if close(mine[0], expected, 1e-5, 1e-8) and close(mine[1], expected, 1e-5, 1e-8):
+            return "The mean is right. Its variance would be the same number if the rate were known; it varies too."
+        if close(mine[0], expected, 1e-5, 1e-8) and close(mine[1], of_rate, 1e-5, 1e-8):
+            return (
+                "The mean is right. Your variance is that of the rate: a count scatters even where the rate is known."
+            )
+        return (
+            f"At mean {mean}, variance {variance}, bias {bias}, adding up over f gives {expected:.5f} and "
+            f"{expected + of_rate:.5f}; yours are {mine[0]:.5f} and {mine[1]:.5f}."
+        )
+    return None
+
+
+@checker("noise.9")
+def gradient_with_frozen_sites(function):
+    """function(K, m, beta): the gradient (N, N) of ln N(m | 0, K + B^-1) in K, a precision of 0 included, (8.40)."""
+    for seed, N in ((0, 4), (1, 6)):
+        rng = np.random.default_rng(seed)
+        K = RBF(2.0, 1.0)(rng.uniform(-2, 2, (N, 1))) + 1e-2 * np.eye(N)
+        m, beta, h = rng.standard_normal(N), rng.uniform(0.2, 1.5, N), 1e-5
+        C = K + np.diag(1.0 / beta)
+
+        def slope(D, C=C, m=m, h=h):
+            up, down = (multivariate_normal(cov=C + sign * h * D).logpdf(m) for sign in (1, -1))
+            return (up - down) / (2 * h)
+
+        directions = [np.outer(e, e) for e in np.eye(N)] + [A @ A.T for A in rng.standard_normal((N, N, 2))]
+        slopes = np.array([slope(D) for D in directions])
+        G = _square(function(K.copy(), m.copy(), beta.copy()), N)
+        mine = np.array([np.sum(G * D) for D in directions])
+        if close(mine, slopes, 1e-5, 1e-6) and close(G, G.T, 1e-6, 1e-8):
+            continue
+        return _what_is_wrong(G, mine, slopes, K, m, C)
+    beta[1] = 0.0
+    seen = np.delete(np.arange(N), 1)
+    expected = np.zeros((N, N))
+    P = np.linalg.inv(K[np.ix_(seen, seen)] + np.diag(1.0 / beta[seen]))
+    expected[np.ix_(seen, seen)] = 0.5 * (np.outer(P @ m[seen], P @ m[seen]) - P)
+    if close(_square(function(K.copy(), m.copy(), beta.copy()), N, finite=False), expected, 1e-6, 1e-9):
+        return None
+    return (
+        "Right, until a value is missing: then its precision is 0, and 1 / 0 is no number. The inverse of K + B^-1 is "
+        "B^(1/2) A^-1 B^(1/2) with the A of (8.24)."
+    )
+
+
+def _square(value, N, finite=True):
+    """An answer as an (N, N) array."""
+    G = numbers(value, finite=finite)
+    if G.shape != (N, N):
+        raise Unusable(f"The gradient in K has the shape of K, {(N, N)}; yours has {G.shape}.")
+    return G
+
+
+def _what_is_wrong(G, mine, slopes, K, m, C):
+    """The hint to a gradient that is not right."""
+    P, prior = np.linalg.inv(C), np.linalg.inv(K)
+    if close(mine, 2.0 * slopes, 1e-5, 1e-6):
+        return "Twice too large: a logarithm of a Gaussian density has the factor 1/2 before both of its terms."
+    if close(mine, -slopes, 1e-5, 1e-6):
+        return "The sign is the other one: this is the gradient of minus the log density."
+    if close(G, 0.5 * np.outer(P @ m, P @ m), 1e-5, 1e-6):
+        return "That is the square alone. The determinant of K + B^-1 has a derivative too."
+    if close(G, 0.5 * (np.outer(prior @ m, prior @ m) - prior), 1e-5, 1e-6):
+        return "That is for observations without noise: a pretended observation has the variance 1 / beta."
+    return f"Along the first diagonal entry of K the log density rises by {slopes[0]:.5f} a unit, not {mine[0]:.5f}."

@@ -134,7 +134,7 @@ class Filled(NamedTuple):
 def images():
     """Training and test images, 120 and 57 twos of scikit-learn's digits, as ink and no ink."""
     digits = load_digits()
-    Y = binary_images(digits.data[digits.target == 2] / 16)
+    Y = binary_images(digits.data[digits.target == 2] / 16, threshold=0.5)
     return Y[:N_TRAIN], Y[N_TRAIN:]
 
 
@@ -280,7 +280,7 @@ from gplvm_edu.kernels import MLP, RBF, Bias, Linear, White
 from gplvm_edu.noise import Probit
 
 digits = load_digits()
-Y = binary_images(digits.data[digits.target == 2] / 16)
+Y = binary_images(digits.data[digits.target == 2] / 16, threshold=0.5)
 train, test = Y[:120], Y[120:]
 kernel = {kernel}
 model = SparseGPLVM(n_active={n_active}, max_iter={passes}, kernel=kernel, noise={noise}, init="{init}",
@@ -323,12 +323,12 @@ class NoiseExplorer(Explorer):
             1,
         ),
         Question(
-            "A fifth of a test image is gone, and one pixel is filled in wrongly. If four fifths are taken away, what "
-            "will be put into the gaps?",
+            "A fifth of a test image is gone, and two pixels are filled in wrongly. If four fifths are taken away, "
+            "what will be put into the gaps?",
             dict(OPENING, view=TWOS),
             dict(share=0.8),
             "Another two. Whatever is left chooses a place in the latent space, and nearly every place near the data "
-            "decodes to a two. It need not be the one that was taken away: now 11 pixels are wrong.",
+            "decodes to a two. It need not be the one that was taken away: now 7 pixels are wrong.",
             ("the same two", "another two", "no two any more"),
             1,
         ),
