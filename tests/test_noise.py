@@ -356,7 +356,7 @@ def brute_deviations(noise, mean, variance):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("variance", [1e-4, 0.3, 2.0, 20.0, 300.0])
+@pytest.mark.parametrize("variance", [1e-4, 0.3, 2.0, 20.0, 300.0, 1.6e5])
 @pytest.mark.parametrize("mean", [-6.0, -0.7, 0.0, 2.5])
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.long

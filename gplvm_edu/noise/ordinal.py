@@ -11,7 +11,7 @@ from .model import LOG_EXTREME, Noise
 from .terms import Terms, edge_ratios, ordinal_terms
 
 MOST_LEVELS = 1000  # beyond, each level would have hardly an observation, and a prediction C^2 terms
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)  # 1e-12 while f varies less than 10 times the blur, then 1e-8
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)  # 1e-10 while f varies less than 1000 times the blur
 
 TOO_MANY = (
     f"Ordinal noise is for at most {MOST_LEVELS} levels: for measurements and counts use Gaussian noise, and write a "
@@ -268,15 +268,17 @@ def _step_covariance(h, k, correlation):
 
     Notes
     -----
-    Plackett (1954): the derivative of Phi_2 in rho is the density of the two normals; rho = sin(theta).
+    Plackett (1954): the derivative of Phi_2 in rho is the density of the two normals; rho = sin(theta). Where f is
+    wide, rho is near 1 and all that happens does so close to theta = pi / 2: the nodes lie evenly in
+    ln(pi / 2 - theta).
 
     Examples
     --------
     >>> round(float(_step_covariance(0.0, 0.0, 0.5)), 12) == round(1 / 12, 12)      # 1/3 - 1/4
     True
     """
-    half, total = 0.5 * np.arcsin(correlation), 0.0
+    half, total = -0.5 * np.log1p(-2.0 / np.pi * np.arcsin(correlation)), 0.0
     for node, weight in zip(NODES, WEIGHTS, strict=True):
-        theta = half * (1.0 + node)
-        total = total + weight * np.exp(-0.5 * ((h - k) / np.cos(theta)) ** 2 - h * k / (1.0 + np.sin(theta)))
+        phi = 0.5 * np.pi * np.exp(-half * (1.0 + node))
+        total = total + weight * phi * np.exp(-0.5 * ((h - k) / np.sin(phi)) ** 2 - h * k / (1.0 + np.cos(phi)))
     return half * total / (2.0 * np.pi)
