@@ -96,6 +96,8 @@ TABLE["ivm.3"] = Row(
     wrong=[
         (lambda K, s2, d: np.full(d, np.argmax(np.diag(K))), "twice"),
         (at_once, "order"),
+        (lambda K, s2, d: pivots(K, 0.0, d), "without noise"),
+        (lambda K, s2, d: pivots(K, s2**2, d), "too little"),
         (lambda K, s2, d: pivots(K, s2, d)[:-1], "indices are wanted"),
         (lambda K, s2, d: pivots(K, s2, d) + len(K), "count from 0"),
     ],
@@ -132,6 +134,7 @@ TABLE["ivm.7"] = Row(
         (lambda m, Y, X: np.zeros_like(X), "worse off"),
         (lambda m, Y, X: place_inactive(m, Y, X)[0], "nearest hill"),
         (lambda m, Y, X: X[:10], "One place for each"),
+        (lambda m, Y, X: np.sort(X, axis=0), "worse off"),
     ],
 )
 TABLE["ivm.8"] = Row(

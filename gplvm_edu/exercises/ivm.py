@@ -9,6 +9,7 @@ from ..ivm import (
     greedy_rows,
     inactive_log_likelihood,
     information,
+    pivoted_cholesky_rows,
     select_active_set,
     selection_map,
 )
@@ -64,16 +65,19 @@ def one_inclusion(function):
 @checker("ivm.3")
 def selection_from_scratch(function):
     """function(K, noise_variance, n_active): indices in the order of their choice, from the whole matrix K."""
-    for seed, d in ((2, 4), (3, 6)):
+    noise, d = 0.5, 8
+    for seed in (4, 5):  # without the noise, and with its square, the order is another
         _, X, kernel = _problem(seed)
         covariance = kernel(X)
-        value = whole_numbers(function(covariance, 0.1, d))
+        value = whole_numbers(function(covariance.copy(), noise, d))
         if value.shape != (d,):
             return f"{d} indices are wanted, yours has the shape {value.shape}."
         if not set(value.tolist()) <= set(range(len(X))):
             return f"Indices count from 0 to {len(X) - 1}; yours are {value.tolist()}."
         if len(set(value.tolist())) < d:
             return "A point was taken twice: its variance is small afterwards, but not zero. Take it off the list."
+        if value.tolist() == pivoted_cholesky_rows(X, kernel, d).tolist():
+            return "Those are the pivots of K itself, as if values were seen without noise, or with too little: where does it enter?"
         for step, n in enumerate(value):
             offers = np.diag(covariance).copy()
             offers[value[:step]] = 0.0
@@ -81,7 +85,7 @@ def selection_from_scratch(function):
                 order = [*value[:step].tolist(), int(np.argmax(offers))]
                 return f"The order should begin {order}, yours begins {value[: step + 1].tolist()}."
             s = covariance[:, n]
-            covariance = covariance - np.outer(s, s) / (s[n] + 0.1)
+            covariance = covariance - np.outer(s, s) / (s[n] + noise)
     return None
 
 
@@ -153,6 +157,8 @@ def a_better_home(function):
         Y = np.column_stack([np.sin(2 * X[:, 0]), np.cos(2 * X[:, 0]), X[:, 0]]) + 0.05 * rng.standard_normal((40, 3))
         kernel, noise = RBF(1.0, 2.0), Gaussian(0.01)
         active = selection_map(select_active_set(Y, X, kernel, noise, 15), X, kernel, noise)
+        shuffled = rng.permutation(40)  # the data tell who is who, not the order of the rows
+        X, Y = X[shuffled], Y[shuffled]
         wrong = rng.permutation(X)
         answer = numbers(function(active, Y.copy(), wrong.copy()))
         if answer.shape != X.shape:
