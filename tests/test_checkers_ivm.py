@@ -96,7 +96,7 @@ TABLE["ivm.3"] = Row(
     wrong=[
         (lambda K, s2, d: np.full(d, np.argmax(np.diag(K))), "twice"),
         (at_once, "order"),
-        (lambda K, s2, d: pivots(K, 0.0, d), "without noise"),
+        (lambda K, s2, d: pivots(K, 0.0, d), "no noise"),
         (lambda K, s2, d: pivots(K, s2**2, d), "too little"),
         (lambda K, s2, d: pivots(K, s2, d)[:-1], "indices are wanted"),
         (lambda K, s2, d: pivots(K, s2, d) + len(K), "count from 0"),

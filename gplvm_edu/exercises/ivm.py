@@ -77,7 +77,7 @@ def selection_from_scratch(function):
         if len(set(value.tolist())) < d:
             return "A point was taken twice: its variance is small afterwards, but not zero. Take it off the list."
         if value.tolist() == pivoted_cholesky_rows(X, kernel, d).tolist():
-            return "Those are the pivots of K itself, as if values were seen without noise, or with too little: where does it enter?"
+            return "Those are the pivots of K itself, as if values had no noise, or too little: where does it enter?"
         for step, n in enumerate(value):
             offers = np.diag(covariance).copy()
             offers[value[:step]] = 0.0
