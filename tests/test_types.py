@@ -149,10 +149,11 @@ def promises_kept():
         hints = [hint]
         if frame.f_code.co_flags & inspect.CO_GENERATOR:  # what it yields, or returns at its end
             hints = [one for one in typing.get_args(hint) if one is not type(None)] or [typing.Any]
+        values = [value]
         if name.startswith("gplvm_edu.noise."):  # elementwise: a number for a number
-            value = type(value)(*map(np.asarray, value)) if isinstance(value, Terms) else value
-            value = tuple(map(np.asarray, value)) if type(value) is tuple else value
-        if not any(agrees(value, one, owner) for one in hints):
+            values += [type(value)(*map(np.asarray, value))] if isinstance(value, Terms) else []
+            values += [tuple(map(np.asarray, value))] if type(value) is tuple else []
+        if not any(agrees(given, one, owner) for given in values for one in hints):
             broken[name] = f"promised {hint}, gave {type(value).__name__}: {str(value)[:80]}"
 
     sys.setprofile(judge)

@@ -645,17 +645,18 @@ def test_weights_that_are_equal_stay_in_the_order_of_the_start_and_states_always
 
 
 @pytest.mark.long
-def test_dimensions_that_the_data_do_not_need_are_switched_off():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(3))
+def test_dimensions_that_the_data_do_not_need_are_switched_off(seed):
+    rng = np.random.default_rng(seed)
     t = rng.uniform(-1, 1, (120, 1))
     curve = np.hstack([np.cos(2 * t), np.sin(2 * t), t, t**2]) + 0.03 * rng.standard_normal((120, 4))
-    model = BayesianGPLVM(4, 20, max_iter=600, random_state=0).fit(curve)
+    model = BayesianGPLVM(4, 20, max_iter=2000, random_state=0).fit(curve)
     best = model.active_dims_[0]
     assert len(model.active_dims_) <= 2
     assert abs(np.corrcoef(model.latent_mean_[:, best], t[:, 0])[0, 1]) > 0.95
     off = np.setdiff1d(np.arange(4), model.active_dims_)
-    assert_allclose(model.latent_variance_[:, off].mean(axis=0), 1.0, atol=0.2)  # back at the prior
-    assert np.abs(model.latent_mean_[:, off]).max() < 0.5
+    assert_allclose(model.latent_variance_[:, off].mean(axis=0), 1.0, atol=0.05)  # back at the prior
+    assert np.abs(model.latent_mean_[:, off]).max() < 0.2
 
 
 def test_iterates_can_be_stopped():

@@ -194,12 +194,12 @@ class Ordinal(Noise):
         return np.sqrt(np.sum(_step_covariance(*self._pairs(mean, variance)), axis=(-2, -1)))
 
     def _pairs(self, mean, variance):
-        """h_i and h_j of all pairs of cuts, (..., C - 1, 1) and (..., 1, C - 1), and rho, (..., 1, 1)."""
+        """h_i and h_j of all pairs of cuts, (..., C - 1, 1) and (..., 1, C - 1), and 1 - rho, (..., 1, 1)."""
         mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
         total = self.scale**2 + variance
         h = (mean[..., None] - self._edges()[..., 1:-1]) / np.sqrt(total)[..., None]
         h = np.clip(h, -1e70, 1e70)  # all 0 or 1 there, and its square is a number
-        return h[..., :, None], h[..., None, :], (variance / total)[..., None, None]
+        return h[..., :, None], h[..., None, :], (self.scale**2 / total)[..., None, None]
 
     def draw(self, f, rng):
         """Levels for given f."""
@@ -260,7 +260,7 @@ class Ordinal(Noise):
         return {"n_levels": self.n_levels, "cuts": self.cuts, "scale": self.scale}
 
 
-def _step_covariance(h, k, correlation):
+def _step_covariance(h, k, blur):
     r"""Phi_2(h, k; rho) - Phi(h) Phi(k), the covariance of two steps, by Gauss and Legendre; nothing cancels.
 
     .. math:: \frac{1}{2\pi} \int_0^{\arcsin \rho} \exp\Big(
@@ -269,15 +269,16 @@ def _step_covariance(h, k, correlation):
     Notes
     -----
     Plackett (1954): the derivative of Phi_2 in rho is the density of the two normals; rho = sin(theta). Where f is
-    wide, rho is near 1 and all that happens does so close to theta = pi / 2: the nodes lie evenly in
-    ln(pi / 2 - theta).
+    wide, rho is near 1 and all that happens does so close to theta = pi / 2: the nodes lie evenly in ln(phi), where
+    phi = pi / 2 - theta, and `blur` is 1 - rho = 2 sin^2(phi / 2), which rho itself could not tell from 0.
 
     Examples
     --------
     >>> round(float(_step_covariance(0.0, 0.0, 0.5)), 12) == round(1 / 12, 12)      # 1/3 - 1/4
     True
     """
-    half, total = -0.5 * np.log1p(-2.0 / np.pi * np.arcsin(correlation)), 0.0
+    narrowest = np.maximum(2.0 * np.arcsin(np.sqrt(0.5 * blur)), 1e-8)  # what lies below adds less than 1e-8
+    half, total = np.maximum(0.5 * np.log(0.5 * np.pi / narrowest), 0.0), 0.0
     for node, weight in zip(NODES, WEIGHTS, strict=True):
         phi = 0.5 * np.pi * np.exp(-half * (1.0 + node))
         total = total + weight * phi * np.exp(-0.5 * ((h - k) / np.sin(phi)) ** 2 - h * k / (1.0 + np.cos(phi)))
