@@ -37,7 +37,8 @@ def gradient(Y, K, dets=None, half=0.5, trace=1.0):
 
 def observation(kernel, X, Y, x, noise=1.0, learnt=1.0):
     K, k = kernel(X), kernel(x, X)
-    variance = kernel.diag(x, noise=False) + noise * 0.2 - learnt * np.sum(k @ inv(K) * k, axis=1)
+    free = kernel.diag(x, noise=False)
+    variance = free + noise * (kernel.diag(x) - free) - learnt * np.sum(k @ inv(K) * k, axis=1)
     return k @ inv(K) @ Y, variance
 
 
@@ -97,6 +98,7 @@ TABLE["gplvm.4"] = Row(
         (lambda *a: observation(*a, noise=0.0), "noise-free"),
         (lambda *a: observation(*a, noise=2.0), "twice"),
         (lambda *a: observation(*a, learnt=0.0), "before any data"),
+        (lambda *a: (observation(*a)[0], observation(*a, noise=0.0)[1] + 0.2), "At N = 6, D = 1: the variance"),
         (lambda k, X, Y, x: (k(x, X) @ inv(k(X) - 0.2 * np.eye(len(X))) @ Y, observation(k, X, Y, x)[1]), "(5.7)"),
         (of("gplvm.4", lambda parts: (parts[0], np.tile(parts[1], 2))), "one variance"),
     ],

@@ -164,7 +164,7 @@ class RBFMap:
     The wider the bells and the larger the ridge, the stiffer the way. With a bell for each row it could still reach any
     positions of different rows, at the price of large weights: the ridge makes those slow to reach. On simulated oil
     flow (two pipes, 240 and 480 rows, no label looked at) a ridge of 1 placed held-out rows better than 0.1 and 0.01, 4
-    times of 4; a climb in W itself kept neighbours worse (4 of 4), and placed held-out rows up to a fifth better.
+    times of 4; a climb in W itself kept neighbours worse (4 of 4), and placed held-out rows up to a quarter better.
 
     Examples
     --------
