@@ -175,6 +175,9 @@ OPTIMISED = {name: dict(tolerance=0.15, count=3) for name in ("gplvm", "gtm", "p
 OPTIMISED["gplvm"] |= dict(ranges=r"/held out/GP-LVM.*/(test|train|log_likelihood)")
 OPTIMISED["own_data"] = dict(tolerance=0.1, count=1000)
 OPTIMISED["tsne"] = dict(tolerance=0.15, count=5)
+# t-SNE's map of the digits, and what a GP-LVM makes of it without its prior: 32, 25, 23, 29 and 29 errors in five
+# roundings.
+OPTIMISED["tsne"]["agree"] = {r"/digits/plain, from t-SNE/errors|/temperatures/\d+/errors": within(12)}
 OPTIMISED["gtm_variants"] = dict(tolerance=0.02)
 # Of thirty weights the largest is still growing and the others still falling when the fit is stopped, so a share of the
 # largest says how far it had come: factors of 1.3 (threes) and 2.4 (digits) between four roundings. The last of them,
