@@ -206,6 +206,8 @@ OPTIMISED["variational"]["agree"] = {
 STARTS = r".*/(errors|log_likelihood|held_out|noise_variance)"
 OPTIMISED["ivm"] = dict(tolerance=0.5, count=12, ranges=STARTS, chaotic=r".*/median(/\w+)?")
 OPTIMISED["noise"] = dict(tolerance=0.3)
+# How much surer a model is than right is a difference of two numbers near 0.8, and may be 0.
+OPTIMISED["noise"]["agree"] = {r".*/(gap|boast)(/\d+)?": within(0.03)}
 # Climbs with many maxima: where one ends is compared by its likelihood, within what separates two maxima. Chapter
 # 4 computes everything else about the stored positions from the positions themselves.
 OPTIMISED["wishart"] = dict(chaotic=r"/twin/.*/(X|theta)/.*")

@@ -33,7 +33,8 @@ from gplvm_edu.noise import (
     sites,
 )
 from gplvm_edu.optimise import check_gradient
-from gplvm_edu.papers.noise import against_a_chain, counts_line, nearest_images, pixel_scores, two_point_probability
+from gplvm_edu.papers import noise_toys
+from gplvm_edu.papers.noise import nearest_images, pixel_scores, two_point_probability
 
 quick = settings()  # those of the profile, tests/conftest.py
 NAN = np.nan
@@ -951,15 +952,31 @@ def test_both_models_err_on_less_than_half_of_what_not_ink_does_on_the_real_twos
 
 @pytest.mark.oracle
 def test_rows_of_the_stored_experiments_are_found_again():
-    """A draw of the counts, and one of the long chains with fewer draws."""
-    stored = json.loads((Path(__file__).parents[1] / "book" / "results" / "noise.json").read_text())
-    for name, line in counts_line(1).items():
+    """A draw of the counts, and one of the long chains with fewer draws, beside fewer weighted draws."""
+    stored = json.loads((Path(__file__).parents[1] / "book" / "results" / "noise_toys.json").read_text())
+    for name, line in noise_toys.counts(1).items():
         for score, value in line.items():
             assert abs(value - stored["counts"][name][score][1]) < 0.02, (name, score)
-    fresh, line = against_a_chain(1.0, 3, n_samples=1000), stored["chain"]["1"][3]
+    fresh = noise_toys.approximations(1.0, 3, n_samples=1000, n_pairs=100_000)
+    line = stored["approximations, variance 1"][3]
     for name in ("Laplace", "filter", "EP"):
-        for what, near in (("probability", 0.01), ("mean", 0.05), ("deviation", 0.05)):
+        for what, near in (("probability", 0.002), ("mean", 0.01), ("deviation", 0.01)):
             assert abs(fresh[name][what] - line[name][what]) < near, (name, what)
+
+
+@pytest.mark.oracle
+def test_weighted_draws_have_the_moments_of_the_posterior_of_two_labels():
+    K, y = np.array([[9.0, 6.0], [6.0, 9.0]]), np.array([1.0, 1.0])
+    *_, settled = ep_posterior(K, y, Probit(0.0))
+    chance, mean, deviation, resolution, effective = noise_toys.weighted_moments(y, settled, norm.cdf, 0, 50_000)
+    places = np.stack(np.meshgrid(*[np.linspace(-18, 18, 721)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    w = multivariate_normal(cov=K).pdf(places) * norm.cdf(places).prod(axis=1)
+    w /= w.sum()
+    exact = w @ places
+    assert_allclose(chance, w @ norm.cdf(places), atol=0.002)
+    assert_allclose(mean, exact, atol=0.03)
+    assert_allclose(deviation, np.sqrt(w @ (places - exact) ** 2), atol=0.03)
+    assert 0 < resolution < 0.002 and 30_000 < effective < 100_000
 
 
 def test_the_nearest_images_are_those_that_agree_where_something_is_seen():
@@ -1231,7 +1248,7 @@ RIGHT = {
     4: 1.0,
     5: lambda share, variance: np.sqrt(1 + variance) * norm.ppf(share),
     6: answer_6,
-    7: (np.random.default_rng(0).permutation(12), [11, 0, 10, 1, 9, 2, 8, 3, 7, 4, 6, 5]),
+    7: ([5, 6, 2, 3, 9, 7, 8, 1, 4, 11, 10, 0], np.array([8, 11, 4, 7, 5, 0, 1, 9, 2, 10, 6, 3])),
 }
 WRONG = [
     (1, lambda *a: answer_1(*a, sign=-1.0), "sign of the label"),

@@ -1,10 +1,13 @@
-"""Noise models over ten draws where the truth is known: approximations, cut points, counts, biases (chapter 8)."""
+"""Noise models over ten draws and more where the truth is known: approximations, cut points, counts, biases (ch. 8)."""
 
 import numpy as np
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import norm
+from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
-from ..kernels import RBF, gp_prior_samples
+from ..kernels import RBF
+from ..linalg import cholesky_with_jitter
 from ..noise import (
-    Gaussian,
     Ordinal,
     Poisson,
     Probit,
@@ -20,10 +23,14 @@ from ..noise import (
     split_r_hat,
 )
 from . import collect
+from .noise import gathered
 
-SEEDS = range(10)
+SEEDS, MORE_SEEDS = range(10), range(50)
 RIDGE = 1e-8
 CUTS = np.array([-1.5, 0.3, 1.0])
+VARIANCES, N_LABELS, N_KEPT, N_ORDERS = (1.0, 9.0), 40, 5000, 20  # of f; labels; draws kept of each of 8 chains
+N_WEIGHTED, BLOCK, DF = 500_000, 25_000, 30  # weighted pairs of draws, so many at once, from Student's t
+COUNTS_BIAS = np.log(2.0)
 
 
 def last(states):
@@ -32,45 +39,96 @@ def last(states):
     return state
 
 
-# --- three approximations beside a long chain ------------------------------------------------------------------
-def labels_on_a_line(seed, N=30):
-    """Covariance of f at N places, labels drawn from the model, covariance with a grid, and its variance."""
-    rng, kernel = np.random.default_rng(seed), RBF(9.0, 2.0)
-    x, grid = np.sort(rng.uniform(-2, 2, (N, 1)), axis=0), np.linspace(-2.5, 2.5, 101)[:, None]
-    K = kernel(x) + RIDGE * np.eye(N)
-    y = Probit(0.0).sample(np.linalg.cholesky(K) @ rng.standard_normal(N), rng)
-    return K, y, kernel(x, grid), kernel.diag(grid)
+def rounded(line):
+    """Numbers of a nested dictionary with four digits."""
+    return {k: rounded(v) if isinstance(v, dict) else float(f"{v:.4g}") for k, v in line.items()}
 
 
-def approximations(seed, n_samples=8000):
-    """Errors of filtering, expectation propagation and Laplace against a long chain."""
-    K, y, K_new, prior = labels_on_a_line(seed)
-    noise = Probit(0.0)
-    draws = elliptical_slice_samples(K, y, noise, n_samples, n_chains=16, n_burn=500, random_state=seed)
-    some = draws[:, ::20].reshape(-1, len(K))
-    no_site = np.full(len(K), 1.0 / RIDGE)  # f itself is known: sites of that precision stand at it
-    _, variance = predict_latent(K, K_new, prior, np.zeros(len(K)), no_site)
+# --- three approximations and a long chain, beside weighted draws -------------------------------------------------
+def chance_of_one(K, K_new, prior_variance, posterior):
+    """The probability (n,) of a 1 at new places, equations (8.25) and (8.26)."""
+    mean, variance = predict_latent(K, K_new, prior_variance, posterior.site_means, posterior.site_precisions)
+    return ndtr(mean / np.sqrt(1.0 + variance))  # (8.26)
+
+
+def weighted_moments(y, settled, chance_given, seed, n_pairs=N_WEIGHTED):
+    r"""Chances of a 1, means and deviations under the true posterior of probit labels: weighted draws.
+
+    .. math:: w_s \propto \prod_n \frac{\Phi(y_n f_{ns})}{\text{site } n \text{ at } f_{ns}} \cdot
+              \frac{N(z_s \mid 0, I)}{t(z_s)}, \qquad f_s = \bar f + \Sigma^{1/2} z_s
+
+    Returns
+    -------
+    chance, mean, deviation : ndarray
+    resolution : float
+        Half the largest difference of the chances of two halves of the draws.
+    effective : float
+        How many equally weighted draws the weights are worth.
+
+    Notes
+    -----
+    z comes in pairs z and -z from Student's t, whose tails keep all weights bounded: those of EP's Gaussian are lighter
+    than the posterior's.
+    """
+    rng, N = np.random.default_rng(seed), len(y)
+    root = cholesky_with_jitter(settled.covariance)[0].T
+    halves, squares = [], 0.0
+    for _ in range(2):
+        total, sums = 0.0, 0.0
+        for _ in range(n_pairs // 2 // BLOCK):
+            z = rng.standard_normal((BLOCK, N)) / np.sqrt(rng.chisquare(DF, BLOCK) / DF)[:, None]
+            z = np.vstack([z, -z])
+            f, r = settled.mean + z @ root, np.sum(z**2, axis=1)
+            log_w = 0.5 * ((DF + N) * np.log1p(r / DF) - r)
+            log_w += np.sum(log_ndtr(y * f) + 0.5 * settled.site_precisions * (f - settled.site_means) ** 2, axis=1)
+            w = np.exp(log_w)
+            total, squares = total + w.sum(), squares + np.sum(w**2)
+            sums = sums + np.concatenate([w @ chance_given(f), w @ f, w @ f**2])
+        halves.append((total, sums))
+    total, sums = (sum(parts) for parts in zip(*halves, strict=True))
+    chance, mean, square = np.split(sums / total, [-2 * N, -N])
+    first, second = (part[: -2 * N] / mass for mass, part in halves)
+    resolution = 0.5 * float(np.abs(first - second).max())
+    return chance, mean, np.sqrt(square - mean**2), resolution, float(total**2 / squares)
+
+
+def approximations(variance, seed, n_samples=N_KEPT, n_pairs=N_WEIGHTED):
+    """How far Laplace, the filter, EP and a long chain are from weighted draws: probabilities, means, deviations."""
+    rng, noise, kernel = np.random.default_rng(seed), Probit(0.0), RBF(variance, 2.0)
+    X, X_new = np.sort(rng.uniform(-2, 2, (N_LABELS, 1)), axis=0), np.linspace(-3, 3, 61)[:, None]
+    K, K_new, prior = kernel(X) + RIDGE * np.eye(N_LABELS), kernel(X, X_new), kernel.diag(X_new)
+    y = noise.sample(np.linalg.cholesky(K) @ rng.standard_normal(N_LABELS), rng)
     weights = np.linalg.solve(K, K_new)
-    truth = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), noise.predict(some @ weights, variance).mean(axis=0)
-    found = {
-        "filtering": adf_posterior(K, y, noise),
-        "expectation propagation": last(ep_posterior(K, y, noise)),
-        "Laplace": last(laplace_posterior(K, y, noise)),
+    scale = np.sqrt(1.0 + np.maximum(prior - np.sum(K_new * weights, axis=0), 0.0))
+
+    def chance_given(f):
+        return ndtr(f @ weights / scale)
+
+    settled = last(ep_posterior(K, y, noise, max_sweeps=200))
+    chance, mean, deviation, resolution, effective = weighted_moments(y, settled, chance_given, seed, n_pairs)
+    draws = elliptical_slice_samples(K, y, noise, n_samples, random_state=seed)
+    flat = draws.reshape(-1, N_LABELS)
+    line = {
+        "resolution": resolution,
+        "weighted draws": effective,
+        "R hat": float(split_r_hat(draws).max()),
+        "draws of the chain": float(effective_size(draws).min()),
     }
-    report = {
-        "ones": int(np.sum(y > 0)),
-        "largest R hat": round(float(split_r_hat(draws).max()), 4),
-        "least effective size": int(effective_size(draws).min()),
-    }
-    for name, q in found.items():
-        p = noise.predict(*predict_latent(K, K_new, prior, q.site_means, q.site_precisions))
-        approximate = q.mean, np.sqrt(np.diag(q.covariance)), p
-        errors = [round(float(np.max(np.abs(a - b))), 4) for a, b in zip(approximate, truth, strict=True)]
-        report[name] = {
-            **dict(zip(("mean", "deviation", "probability"), errors, strict=True)),
-            "log_evidence": round(q.log_evidence, 4),
+
+    def compared(p, f_mean, f_deviation):
+        return {
+            "probability": float(np.abs(p - chance).max()),
+            "mean": float(np.median(np.abs(f_mean - mean) / deviation)),
+            "deviation": float(np.median(f_deviation / deviation)),
         }
-    return report
+
+    gaussians = {"Laplace": last(laplace_posterior(K, y, noise)), "filter": adf_posterior(K, y, noise), "EP": settled}
+    for name, q in gaussians.items():
+        line[name] = compared(chance_of_one(K, K_new, prior, q), q.mean, np.sqrt(np.diag(q.covariance)))
+    line["chain"] = compared(chance_given(flat).mean(axis=0), flat.mean(axis=0), flat.std(axis=0))
+    orders = [adf_posterior(K, y, noise, rng.permutation(N_LABELS)) for _ in range(N_ORDERS)]
+    off = [float(np.abs(chance_of_one(K, K_new, prior, q) - chance).max()) for q in orders]
+    return rounded(line | {"filter, random orders": {"least": min(off), "most": max(off)}})
 
 
 # --- cut points -----------------------------------------------------------------------------------------------
@@ -136,40 +194,51 @@ def _gradient_at(K, y, model):
 
 
 # --- counts ---------------------------------------------------------------------------------------------------
-def counts_on_a_line(seed, typical, N=60):
-    """N places, their counts, a grid, and the true rates there; `typical` is the rate where f is 0."""
-    rng, grid = np.random.default_rng(seed), np.linspace(-2, 2, 201)[:, None]
-    rates = typical * np.exp(gp_prior_samples(RBF(1.0, 2.0), grid, 1, random_state=seed)[:, 0])
-    at = np.sort(rng.choice(201, N, replace=False))
-    return grid[at], rng.poisson(rates[at]).astype(float), grid, rates
+def simulated_counts(seed):
+    """100 counts along a line, rate 2 exp(f): every other one to learn from, the rest to predict."""
+    rng, X = np.random.default_rng(seed), np.linspace(-4, 4, 100)[:, None]
+    f = np.linalg.cholesky(RBF(1.0, 1.0)(X) + RIDGE * np.eye(100)) @ rng.standard_normal(100)
+    return X, np.exp(f + COUNTS_BIAS), Poisson(COUNTS_BIAS).sample(f, rng)
 
 
-def rate_error(rates, truth):
-    """Root mean square of the differences of the roots of rates: a count scatters by 1/2 in this unit."""
-    return round(float(np.sqrt(np.mean((np.sqrt(np.maximum(rates, 0.0)) - np.sqrt(truth)) ** 2))), 4)
+def poisson_answer(X, y, X_new, y_new):
+    """Log loss of each new count, and the expected rates."""
+    kernel, noise, q = learn_kernel_and_noise(RBF(), X, y, Poisson(np.log(y.mean() + 0.1)))
+    K = kernel(X) + RIDGE * np.eye(len(X))
+    mean, variance = predict_latent(K, kernel(X, X_new), kernel.diag(X_new), q.site_means, q.site_precisions)
+    return -noise.log_partition(y_new, mean, variance), noise.predict(mean, variance)
 
 
-def counts(seed, typical):
-    """How far three Gaussian processes end from the true rates: counts, raw numbers, roots; all parameters learnt."""
-    x, y, grid, truth = counts_on_a_line(seed, typical)
-    root = np.sqrt(y)
-    cases = {
-        "Poisson": (y, 1.0, Poisson(float(np.log(y.mean() + 0.1)))),
-        "Gaussian": (y, y.var() + 0.1, Gaussian(y.mean() + 0.1, mean=y.mean())),
-        "Gaussian, roots": (root, root.var() + 0.1, Gaussian(0.25, mean=root.mean())),
+def gaussian_answer(X, y, X_new, y_new, root):
+    """The same from scikit-learn's Gaussian process on the counts, or on their square roots.
+
+    The probability of a count is the mass of the normal distribution half a count to either side (and all below, at 0).
+    """
+    to, shift = (lambda c: np.sqrt(np.maximum(c + 0.375, 0.0))) if root else (lambda c: c), 0.375 if root else 0.0
+    t, centre = to(y), np.mean(to(y))
+    form = kernels.ConstantKernel(max(t.var(), 0.1)) * kernels.RBF(1.0) + kernels.WhiteKernel(0.25)
+    process = GaussianProcessRegressor(form, n_restarts_optimizer=2, random_state=0).fit(X, t - centre)
+    mean, deviation = process.predict(X_new, return_std=True)  # of a new value, noise included
+    mean = mean + centre
+    below = np.where(y_new == 0, 0.0, norm.cdf(to(y_new - 0.5), mean, deviation))
+    mass = norm.cdf(to(y_new + 0.5), mean, deviation) - below
+    return -np.log(np.maximum(mass, 1e-12)), mean**2 + deviation**2 - shift if root else mean
+
+
+def counts(seed):
+    """{name: log loss of a held-out count, and mean distance of the rates from the true ones}."""
+    X, rate, y = simulated_counts(seed)
+    seen, new = slice(0, None, 2), slice(1, None, 2)
+    given = X[seen], y[seen], X[new], y[new]
+    answers = {
+        "Poisson": poisson_answer(*given),
+        "Gaussian, counts": gaussian_answer(*given, root=False),
+        "Gaussian, square roots": gaussian_answer(*given, root=True),
     }
-    report = {"constant": rate_error(np.full(len(truth), y.mean()), truth)}
-    for name, (values, variance, noise) in cases.items():
-        found = learn_kernel_and_noise(RBF(variance, 1.0), x, values, noise)
-        q, kernel = found.posterior, found.kernel
-        K = kernel(x)
-        K += RIDGE * np.mean(np.diag(K)) * np.eye(len(x))
-        mean, v = predict_latent(K, kernel(x, grid), kernel.diag(grid), q.site_means, q.site_precisions)
-        expected = found.noise.predict(mean, v)
-        if name == "Gaussian, roots":
-            expected = expected**2 + v + found.noise.variance  # the mean of the square
-        report[name] = rate_error(expected, truth)
-    return report
+    return {
+        name: rounded({"log_loss": loss.mean(), "rate": np.abs(found - rate[new]).mean()})
+        for name, (loss, found) in answers.items()
+    }
 
 
 # --- biases -----------------------------------------------------------------------------------------------------
@@ -191,10 +260,12 @@ def biases(seed, N=60):
 def results(progress=iter):
     """All studies, draw by draw."""
     parts = {
-        "approximations": lambda: [approximations(seed) for seed in SEEDS],
+        f"approximations, variance {variance:g}": lambda variance=variance: [approximations(variance, s) for s in SEEDS]
+        for variance in VARIANCES
+    }
+    parts |= {
         "biases": lambda: [biases(seed) for seed in SEEDS],
         "cut points": lambda: [cut_points(seed) for seed in SEEDS],
-        "counts, rate 1": lambda: [counts(seed, 1.0) for seed in SEEDS],
-        "counts, rate 10": lambda: [counts(seed, 10.0) for seed in SEEDS],
+        "counts": lambda: gathered([counts(seed) for seed in MORE_SEEDS]),
     }
     return {"seeds": list(SEEDS), **collect(parts, progress)}

@@ -68,7 +68,8 @@ def densities(view, noise, mean, variance, y, noise_variance, label, level):
         Band("exact", f, 0 * f, exact, colour=5, opacity=0.45, label="exact: prior × likelihood"),
         Lines("prior", f, prior, colour="quiet", label="prior"),
         Lines(
-            "likelihood", f, 0.9 * top * likelihood / likelihood.max(), colour=2, width=2.8, label="likelihood (scaled)"
+            *("likelihood", f, 0.9 * top * likelihood / likelihood.max()),
+            **dict(colour=2, width=6.0, opacity=0.45, label="likelihood (scaled)"),  # a site may lie on it
         ),
         Lines("site", f, 0.9 * top * site, colour="accent", dash=True, label="site (scaled)"),
         Lines("match", f, norm.pdf(f, now.mean, np.sqrt(now.variance)), dash=True, label="Gaussian match"),
@@ -323,12 +324,12 @@ class NoiseExplorer(Explorer):
             1,
         ),
         Question(
-            "A fifth of a test image is gone, and two pixels are filled in wrongly. If four fifths are taken away, "
-            "what will be put into the gaps?",
+            "A fifth of test image 8 is gone, and two of its 13 lost pixels are filled in wrongly. If four fifths are "
+            "taken away, what will be put into the gaps?",
             dict(OPENING, view=TWOS),
             dict(share=0.8),
             "Another two. Whatever is left chooses a place in the latent space, and nearly every place near the data "
-            "decodes to a two. It need not be the one that was taken away: now 7 pixels are wrong.",
+            "decodes to a two. It need not be the one that was taken away: now 7 pixels of 51 are wrong.",
             ("the same two", "another two", "no two any more"),
             1,
         ),

@@ -83,7 +83,9 @@ def draw_panel(axes, panel):
     axes.set(xlim=panel.x.limits, ylim=panel.y.limits)
     axes.set_aspect("equal" if panel.equal else "auto", adjustable="box", anchor="W")
     if panel.legend and axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize="small", loc="best", handletextpad=0.3, borderpad=0.2)
+        over_image = any(type(mark).__name__ == "Image" for mark in panel.marks)  # letters need a ground of their own
+        ground = dict(frameon=over_image, framealpha=0.85, facecolor="white", edgecolor="none")
+        axes.legend(fontsize="small", loc="best", handletextpad=0.3, borderpad=0.2, **ground)
 
 
 def _label(mark):
