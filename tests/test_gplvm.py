@@ -30,7 +30,7 @@ from gplvm_edu.linalg import centre
 from gplvm_edu.maps import grid_points, search_places
 from gplvm_edu.metrics import nearest_neighbour_errors, subspace_angle
 from gplvm_edu.optimise import check_gradient, minimise_rows
-from gplvm_edu.papers.gplvm import held_out
+from gplvm_edu.papers.gplvm import held_out, islands, nearest_decoded
 from gplvm_edu.ppca import DualPPCA
 from gplvm_edu.ppca import log_likelihood as ppca_log_likelihood
 from gplvm_edu.starts import initial_positions
@@ -506,6 +506,23 @@ def test_the_held_out_study_has_a_row_for_each_split_and_the_planes_errors_are_t
         pca = PCA(2).fit(train)
         left = np.sqrt(np.mean((pca.inverse_transform(pca.transform(test)) - test) ** 2))
         assert_allclose(report["PCA"]["2"]["test"][seed], left, atol=6e-5)
+
+
+def test_rows_placed_by_least_squares_are_as_near_as_the_nearest_place_of_a_fine_grid():
+    oil = simulate_oil_flow(60, random_state=0)
+    model, new = GPLVM(latent_prior=None, max_iter=100).fit(oil.data[:40]), oil.data[40:]
+    found = np.linalg.norm(nearest_decoded(model, new) - new, axis=1)
+    reach = 1.2 * np.abs(model.embedding_).max()
+    page = model.inverse_transform(grid_points((-reach, reach, -reach, reach), 150))
+    on_grid = np.linalg.norm(new[:, None] - page, axis=2).min(axis=1)
+    likeliest = np.linalg.norm(model.inverse_transform(model.transform(new)) - new, axis=1)
+    assert np.mean(found <= on_grid) >= 0.8 and np.all(found <= likeliest + 1e-6)
+
+
+def test_the_control_of_the_islands_begins_where_the_bells_begin():
+    oil = simulate_oil_flow(60, random_state=0)
+    bells, control, free = (islands(oil, way, max_iter=0) for way in ("rbf", "free, bells' start", "free"))
+    assert bells == control != free and len(bells) == 7
 
 
 @pytest.mark.real
