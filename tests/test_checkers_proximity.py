@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.linalg import eigh
 from scipy.optimize import minimize_scalar
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, squareform
 from sklearn import isotonic, manifold
 from test_checkers import Row, nonsense, of
 from test_hostile_answers import VALUES, calls_of, right
@@ -105,6 +105,12 @@ def against_the_first(ks, lengths):
     return ks[fallen[0]] if len(fallen) else ks[-1]
 
 
+def of_what_is_left(ks, lengths):
+    """A loss as a share of the new length."""
+    fallen = np.flatnonzero(1.25 * lengths[1:] <= lengths[:-1])
+    return ks[fallen[0]] if len(fallen) else ks[-1]
+
+
 def its_place(ks, lengths):
     return list(ks).index(last_before_the_fall(ks, lengths)[0])
 
@@ -175,10 +181,16 @@ TABLE["proximity.7"] = Row(
         on_a_line(0, 1, 3, 50, 57, 66.5),
         on_a_line(0, 1, 3, 50, 57, 66.5).tolist(),
         1e-3 * on_a_line(0, 1, 3, 7.5, 100, 111, 130),
+        on_a_line(0, 1, 3, 7.5, 12.25, 100),  # one point alone in the second place
+        on_a_line(*2.0 ** np.arange(8), *(1e4 + 1.7 * 3.0 ** np.arange(1, 8))),  # fifteen points
+        1e-14 * on_a_line(0, 1, 3, 50, 57, 66.5),
+        squareform(on_a_line(0, 1, 3, 50, 57, 66.5)),  # one number a pair
     ],
     wrong=[
         (1.0 - np.eye(6), "different"),
-        (on_a_line(0, 1, 3.3, 7, 12, 20.5), "never zero"),
+        (on_a_line(0, 1, 3.3, 7, 12, 20.5), "not zero"),
+        (np.arange(1.0, 16.0), "not zero"),
+        (on_a_line(*np.arange(20.0) ** 1.37), "not zero"),
         (np.triu(on_a_line(0, 1, 3, 50, 57, 66.5)), "symmetric"),
         (on_a_line(0, 1, 50, 57), "at least six points"),
     ],
@@ -189,6 +201,7 @@ TABLE["proximity.8"] = Row(
         (first_after_the_fall, "stop one earlier"),
         (steepest, "no single step"),
         (against_the_first, "no single step"),
+        (of_what_is_left, "before the step, not after"),
         (its_place, "a place in the list"),
         (no_largest, "the largest k is allowed"),
         (lambda ks, lengths: ks[np.flatnonzero(lengths[1:] <= 0.75 * lengths[:-1])[-1]], "take the first"),

@@ -6,14 +6,14 @@ Beside it the chapter's studies on many draws: how many neighbours, Isomap's con
 import warnings
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, squareform
 
 from ..datasets import load_oil_flow, make_swiss_roll, simulate_oil_flow
 from ..datasets.toys import spiral_length
 from ..gplvm import GPLVM
 from ..gtm import GTM
 from ..kernels import RBF
-from ..metrics import nearest_neighbour_errors, procrustes_align, procrustes_distance
+from ..metrics import nearest_neighbour_errors, procrustes_align, procrustes_distance, subspace_angle
 from ..proximity import (
     Isomap,
     MetricMDS,
@@ -36,19 +36,22 @@ from . import collect
 # Lawrence (2005), table 2: errors on 100 points of the oil flow data. "Sammon" is called metric MDS there.
 PRINTED_ERRORS = {"PCA": 20, "kernel PCA": 13, "non-metric MDS": 13, "Sammon": 6, "GP-LVM": 4, "GTM": 7}
 SCORES = ("PCA", "kernel PCA")  # starts that are scaled column by column; all others are scaled as a whole
+SIZES = {"random, a tenth": 0.1, "random, a hundredth": 0.01}  # starts of another size than 1
 N_RANDOM = 30
 WIDTHS = np.geomspace(0.01, 100.0, 161)  # inverse widths; the paper tried widths in this range
 NEIGHBOURS = range(3, 16)
 
 # The studies on rolls. CHOSEN_ON and FRESH are rolls that were seen when the fall of a quarter was chosen for
-# `choose_neighbours`: a third, read off rolls of 400 points, misses the cliff of most rolls of 1000.
+# `choose_neighbours`: a third, read off rolls of 400 points, misses the cliff of most rolls of 1000. UNSEEN were not.
 NOISE, UNROLLED = 0.2, 0.25  # of the rolls; a map whose Procrustes distance to the sheet is smaller is unrolled
-CHOSEN_ON, FRESH = range(20), range(20, 30)  # seeds of rolls
+CHOSEN_ON, FRESH, UNSEEN = range(20), range(20, 30), range(30, 50)  # seeds of rolls
+FIXED = (4, 5, 6, 7)  # neighbours for every roll, whatever it says: the rule's rivals
 HINDSIGHT = range(3, 17)  # numbers of neighbours among which the best is looked for
 GAPS = (6.28, 5.0, 4.0, 3.0)  # between the layers of a roll; that of `make_swiss_roll` is 2 pi
-HOLES = (0.2, 0.4, 0.6)  # share of the sheet's length and width that is cut out of its middle
+HOLES = (0.0, 0.2, 0.4, 0.6)  # share of the sheet's length and width that is cut out of its middle
 CAPS = (30, 60, 90, 120, 150)  # degrees from the pole of a ball to the rim of a bowl
-EVERY = ("PCA", "Isomap", "Isomap, by columns", "Laplacian eigenmaps", "LLE")  # starts on a roll
+RIDGES = (1e-3, 1e-5, 1e-7)  # of LLE; the first is the usual one
+EVERY = ("PCA", "Isomap", "Isomap, by columns", "Laplacian eigenmaps", "LLE", "LLE, ridge 1e-5")  # starts on a roll
 BOTH = EVERY[:2]
 STEPS = 60  # of a GP-LVM on a roll
 
@@ -63,9 +66,9 @@ def start_maps(Y, n_neighbors=5, random_state=0):
     Examples
     --------
     >>> list(start_maps(np.random.default_rng(0).standard_normal((12, 3))))
-    ['PCA', 'kernel PCA', 'metric MDS', 'Sammon', 'non-metric MDS', 'Isomap', 'random']
+    ['PCA', 'kernel PCA', 'metric MDS', 'Sammon', 'non-metric MDS', 'Isomap', 'random', ...]
     """
-    rng = np.random.default_rng(random_state)
+    random = np.random.default_rng(random_state).standard_normal((len(Y), 2))
     return {
         "PCA": principal_coordinates(cdist(Y, Y), 2)[0],
         "kernel PCA": KernelPCA(2).fit_transform(Y),
@@ -73,7 +76,7 @@ def start_maps(Y, n_neighbors=5, random_state=0):
         "Sammon": SammonMapping(2).fit_transform(Y),
         "non-metric MDS": NonMetricMDS(2).fit_transform(Y),
         "Isomap": Isomap(2, n_neighbors).fit_transform(Y),
-        "random": rng.standard_normal((len(Y), 2)),
+        **dict.fromkeys(("random", *SIZES), random),
     }
 
 
@@ -85,7 +88,8 @@ def compare_starts(Y, target, starts, max_iter=300):
     Y : ndarray (N, D)
     target : sequence (N,)
     starts : dict
-        {name: positions (N, q)}; those of `SCORES` are scaled column by column, others as a whole.
+        {name: positions (N, q)}; those of `SCORES` are scaled column by column, others as a whole, to size 1 or that
+        of `SIZES`.
     max_iter : int
         Of the GP-LVM, without a prior on the positions.
 
@@ -107,7 +111,7 @@ def compare_starts(Y, target, starts, max_iter=300):
     """
     report = {}
     for name, X in starts.items():
-        start = unit_scale(X, keep_proportions=name not in SCORES)
+        start = SIZES.get(name, 1.0) * unit_scale(X, keep_proportions=name not in SCORES)
         model = GPLVM(X.shape[1], init=start, latent_prior=None, max_iter=max_iter).fit(Y)
         report[name] = {
             "errors": nearest_neighbour_errors(X, target),
@@ -223,6 +227,38 @@ def hole_height(sheet, X, share):
     return float(heights[1] / heights[0])
 
 
+def ways_round(sheet, share):
+    """Lengths (N, N) of the shortest ways in a sheet out of whose middle a rectangle is cut, as `with_hole` cuts it.
+
+    A way that the hole blocks goes by its corners: straight to one that is seen, and along the rim to the next.
+
+    Examples
+    --------
+    >>> sheet = np.array([[0.0, 0.0], [6.0, 6.0], [0.0, 3.0], [6.0, 3.0]])            # a hole from 2 to 4, both ways
+    >>> float(ways_round(sheet, 1 / 3)[2, 3].round(4)), round(2 * 5**0.5 + 2, 4)
+    (6.4721, 6.4721)
+    """
+    middle, half = (sheet.max(axis=0) + sheet.min(axis=0)) / 2, share / 2 * np.ptp(sheet, axis=0)
+    corners = middle + half * np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]])
+    rim = np.abs(corners[:, None] - corners).sum(axis=2)  # along two sides to the opposite corner
+    straight, to_corner = cdist(sheet, sheet), cdist(sheet, corners)
+    to_corner[blocked(sheet, corners, middle, half)] = np.inf
+    to_corner = np.min(to_corner[:, :, None] + rim, axis=1)  # (N, 4)  by way of other corners
+    round_it = np.min([d[:, None] + d for d in to_corner.T], axis=0)
+    return np.where(blocked(sheet, sheet, middle, half), round_it, straight)
+
+
+def blocked(A, B, middle, half):
+    """Whether the straight way from each row of A to each of B meets the inside of a rectangle: (N, M)."""
+    start, way = (A - middle)[:, None], B[None] - A[:, None]
+    inside = half * (1 - 1e-9)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bounds = np.sort([(-inside - start) / way, (inside - start) / way], axis=0)  # when it is in, axis by axis
+    enters, leaves = np.nanmax(bounds[0], axis=2), np.nanmin(bounds[1], axis=2)
+    beside = np.any((way == 0) & (np.abs(start) >= inside), axis=2)
+    return ~beside & (np.maximum(enters, 0.0) < np.minimum(leaves, 1.0)) & np.all(half > 0)
+
+
 def by_the_rule(Y):
     """What `choose_neighbours` says of data, and Isomap's map with that many; pieces are bridged without a warning."""
     with warnings.catch_warnings():
@@ -232,7 +268,7 @@ def by_the_rule(Y):
 
 
 def one_roll(N, seed):
-    """The rule, seven neighbours, and the best number of neighbours in hindsight, on one roll."""
+    """The rule, fixed numbers of neighbours, and the best number in hindsight, on one roll."""
     roll = make_swiss_roll(N, NOISE, random_state=seed)
     sheet, D = roll.extra["sheet"], cdist(roll.data, roll.data)
     choice, chosen = by_the_rule(roll.data)
@@ -249,7 +285,9 @@ def one_roll(N, seed):
         "fall at the cliff": round(float(falls[choice.cliff - choice.tried[1]]), 2) if choice.cliff else None,
         "largest fall before": round(float(max(before, default=0.0)), 2),
         "best": best,
-        "procrustes": {"7": maps[7], "rule": unrolled(D, sheet, choice.n_neighbors), "best": maps[best]},
+        "residual variance": round(chosen.residual_variance_, 4),
+        "procrustes": {str(k): maps[k] for k in FIXED}
+        | {"rule": round(procrustes_distance(sheet, chosen.embedding_), 3), "best": maps[best]},
     }
 
 
@@ -268,7 +306,7 @@ def rolls(N, seeds=(*CHOSEN_ON, *FRESH)):
 def roll_starts(Y):
     """Maps of a roll from PCA and from one graph, that of the rule: {name: (positions, whether proportions are kept)}.
 
-    LLE and the eigenmaps take as many more neighbours as join all points.
+    LLE, with the usual ridge and with a hundredth of it, and the eigenmaps take as many more neighbours as join all.
     """
     choice, isomap = by_the_rule(Y)
     D = cdist(Y, Y)
@@ -279,20 +317,41 @@ def roll_starts(Y):
         "Isomap, by columns": (isomap.embedding_, False),
         "Laplacian eigenmaps": (laplacian_coordinates(neighbour_graph(D, k), 2), False),
         "LLE": (lle_coordinates(reconstruction_weights(D, k), 2), False),
+        "LLE, ridge 1e-5": (lle_coordinates(reconstruction_weights(D, k, 1e-5), 2), False),
     }
+
+
+def up_to_stretches(sheet, X):
+    """The affine distance: what the best linear map of X leaves of the sheet, in the direction that it misses most.
+
+    As the Procrustes distance, a share of the spread, but two units, one for each direction, are free.
+
+    Examples
+    --------
+    >>> sheet = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 1.0], [0.0, 1.0]])
+    >>> round(procrustes_distance(sheet, unit_scale(sheet)), 3), round(up_to_stretches(sheet, unit_scale(sheet)), 3)
+    (0.514, 0.0)
+    """
+    return float(np.sin(subspace_angle(sheet - sheet.mean(axis=0), X - X.mean(axis=0))))
 
 
 def climb(Y, sheet, X, keep_proportions, steps):
-    """Procrustes distance of a map and of the GP-LVM that starts from it, with its height, after some steps each."""
+    """Of a map and of the GP-LVM that starts from it: distance to the sheet, log likelihood, affine distance.
+
+    The map's two distances first, then all three after each of some numbers of steps.
+    """
     model = GPLVM(2, init=unit_scale(X, keep_proportions), latent_prior=None, max_iter=max(steps))
-    row = {"map": round(procrustes_distance(sheet, X), 3)}
+
+    def found(state):
+        distance, affine = procrustes_distance(sheet, state.X), up_to_stretches(sheet, state.X)
+        return [round(distance, 3), round(float(state.value), 1), round(affine, 3)]
+
+    row = {"map": [round(procrustes_distance(sheet, X), 3), round(up_to_stretches(sheet, X), 3)]}
     for step, state in enumerate(model.iterates(Y)):
         last = state  # of a climb that ends early, the summit
         if step in steps:
-            row[str(step)] = [round(procrustes_distance(sheet, last.X), 3), round(float(last.value), 1)]
-    return row | {
-        str(s): [round(procrustes_distance(sheet, last.X), 3), round(float(last.value), 1)] for s in steps if s > step
-    }
+            row[str(step)] = found(last)
+    return row | {str(s): found(last) for s in steps if s > step}
 
 
 def climbs(N, names, patient=(), seeds=CHOSEN_ON):
@@ -308,15 +367,18 @@ def climbs(N, names, patient=(), seeds=CHOSEN_ON):
 
 
 def layers_apart(N=600):
-    """Procrustes distance of Isomap's map, by the rule, for layers nearer and nearer: {gap: [one a seed]}."""
+    """Isomap's maps, by the rule, for layers nearer and nearer: {gap: {what: [one a seed]}}."""
     table = {}
     for gap in GAPS:
-        table[str(gap)] = []
+        rows: dict = {"procrustes": [], "residual variance": [], "cliff": []}
         for seed in range(10):
             sheet = make_swiss_roll(N, random_state=seed).extra["sheet"]
             noise = NOISE * np.random.default_rng(seed).standard_normal((N, 3))
-            _, fit = by_the_rule(roll_up(sheet, gap) + noise)
-            table[str(gap)].append(round(procrustes_distance(sheet, fit.embedding_), 3))
+            choice, fit = by_the_rule(roll_up(sheet, gap) + noise)
+            rows["procrustes"].append(round(procrustes_distance(sheet, fit.embedding_), 3))
+            rows["residual variance"].append(round(fit.residual_variance_, 4))
+            rows["cliff"].append(choice.cliff)
+        table[str(gap)] = rows
     return table
 
 
@@ -336,27 +398,103 @@ def stretched(N=600):
 
 
 def holes(N=1000):
-    """Isomap's maps of rolls with a hole, 7 neighbours: height of the hole over the true one, {share: [one a seed]}."""
+    """Isomap's maps, by the rule, of rolls with a hole: {share: {what: [one a seed]}}.
+
+    "height" is that of the hole, as a multiple of the true one. "graph over way" compares geodesics of the graph with
+    the shortest ways in the sheet, which go round the hole: their 5th, 50th and 95th percentiles, of ways above 10.
+    "thinned" is the residual variance of the whole roll with as many points left out, at random.
+    """
     table = {}
     for share in HOLES:
-        cut = [with_hole(make_swiss_roll(N, random_state=seed), share) for seed in range(10)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            table[str(share)] = [round(hole_height(sheet, Isomap(2, 7).fit_transform(Y), share), 2) for Y, sheet in cut]
+        rows: dict = {"procrustes": [], "residual variance": [], "thinned": [], "graph over way": [], "height": []}
+        for seed in range(10):
+            roll = make_swiss_roll(N, NOISE, random_state=seed)
+            Y, sheet = with_hole(roll, share)
+            fit, thinned = by_the_rule(Y)[1], by_the_rule(roll.data[: len(Y)])[1]
+            g, s = (squareform(lengths, checks=False) for lengths in (fit.geodesics_, ways_round(sheet, share)))
+            rows["procrustes"].append(round(procrustes_distance(sheet, fit.embedding_), 3))
+            rows["residual variance"].append(round(fit.residual_variance_, 4))
+            rows["thinned"].append(round(thinned.residual_variance_, 4))
+            rows["graph over way"].append(np.percentile((g / s)[s > 10], [5, 50, 95]).round(3).tolist())
+            if share:
+                rows["height"].append(round(hole_height(sheet, fit.embedding_, share), 2))
+        table[str(share)] = rows
     return table
+
+
+def sizes(Y, target, seed, max_iter):
+    """GP-LVM from PCA's scores and from random positions, of several sizes: {start: one row}.
+
+    A row has the errors, the log likelihood, and the Procrustes distance from PCA's map after ten steps.
+    """
+    X = principal_coordinates(cdist(Y, Y), 2)[0]
+    random = np.random.default_rng(seed).standard_normal(X.shape)
+    starts = {
+        "PCA, by columns": unit_scale(X),
+        "PCA, as a whole": unit_scale(X, keep_proportions=True),
+        "PCA, a tenth": 0.1 * unit_scale(X),
+        "random": random,
+        **{name: size * random for name, size in SIZES.items()},
+    }
+    rows = {}
+    for name, start in starts.items():
+        for step, state in enumerate(GPLVM(2, init=start, latent_prior=None, max_iter=max_iter).iterates(Y)):
+            if step <= 10:
+                after_ten = procrustes_distance(unit_scale(X), state.X)
+        errors = nearest_neighbour_errors(state.X, target)
+        rows[name] = [errors, round(float(state.value), 1), round(after_ten, 3)]
+    return rows
+
+
+def by_start(rows):
+    """{start: [one row a draw]} from one dictionary a draw.
+
+    Examples
+    --------
+    >>> by_start([{"PCA": 2, "random": 9}, {"PCA": 1, "random": 14}])
+    {'PCA': [2, 1], 'random': [9, 14]}
+    """
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def scales(n_draws=10):
-    """GP-LVM of simulated oil from PCA's scores in both scales, and from random positions: [errors, log likelihood]."""
-    table: dict = {"PCA, by columns": [], "PCA, as a whole": [], "random": []}
-    for seed in range(n_draws):
-        oil = simulate_oil_flow(100, random_state=seed)
-        X = principal_coordinates(cdist(oil.data, oil.data), 2)[0]
-        random = np.random.default_rng(seed).standard_normal(X.shape)
-        for name, start in zip(table, (unit_scale(X), unit_scale(X, keep_proportions=True), random), strict=True):
-            fit = GPLVM(2, init=start, latent_prior=None, max_iter=150).fit(oil.data)
-            table[name].append([nearest_neighbour_errors(fit.embedding_, oil.target), round(fit.log_likelihood_, 1)])
+    """`sizes` on simulated oil, one draw of the oil and of the random positions after the other."""
+    oils = [simulate_oil_flow(100, random_state=seed) for seed in range(n_draws)]
+    return by_start([sizes(oil.data, oil.target, seed, 150) for seed, oil in enumerate(oils)])
+
+
+def across(N=1000):
+    """How much of a point's place across the sheet a linear map of a map's columns tells: {map: [share, one a seed]}.
+
+    All from one graph, that of the rule; the eigenmaps also of the first part of the roll, cut so that the sheet is 1.5
+    times as long as wide, with ten neighbours.
+    """
+    table: dict = {}
+    for seed in range(10):
+        roll = make_swiss_roll(N, NOISE, random_state=seed)
+        D, sheet = cdist(roll.data, roll.data), roll.extra["sheet"]
+        choice, isomap = by_the_rule(roll.data)
+        k = max(choice.n_neighbors, smallest_connecting_k(D))
+        short = sheet[:, 0] < sheet[:, 0].min() + 1.5 * np.ptp(sheet[:, 1])
+        maps = {"Isomap": isomap.embedding_, "Laplacian eigenmaps": laplacian_coordinates(neighbour_graph(D, k), 2)}
+        maps |= {f"LLE, ridge {r:.0e}": lle_coordinates(reconstruction_weights(D, k, r), 2) for r in RIDGES}
+        maps["Laplacian eigenmaps, short sheet"] = laplacian_coordinates(neighbour_graph(D[short][:, short], 10), 2)
+        for name, X in maps.items():
+            y = sheet[short, 1] if len(X) < N else sheet[:, 1]
+            table.setdefault(name, []).append(round(explained(y, X), 3))
     return table
+
+
+def explained(y, X):
+    """The share of the variance of y (N,) that the best linear map of X (N, q) tells.
+
+    Examples
+    --------
+    >>> round(explained(np.array([1.0, 2.0, 4.0, 3.0]), np.array([[0.0], [-1.0], [-3.0], [-2.0]])), 6)
+    1.0
+    """
+    y, X = y - y.mean(), X - X.mean(axis=0)
+    return float(np.sum((X @ np.linalg.lstsq(X, y, rcond=None)[0]) ** 2) / np.sum(y**2))
 
 
 def dimensions(N=1000):
@@ -407,12 +545,15 @@ def results(progress=iter):
                 "Isomap, 1000 points": lambda: isomap_errors(*load_oil_flow()[:2]),
                 "figure 1": lambda: six_panels(Y, target),
                 "rolls": lambda: {str(N): rolls(N) for N in (400, 1000)},
+                "unseen rolls": lambda: {"400": rolls(400, UNSEEN)},
                 "sparse rolls": lambda: {str(N): rolls(N, CHOSEN_ON) for N in (200, 600)},
                 "climbs": lambda: {"400": climbs(400, EVERY, BOTH), "1000": climbs(1000, BOTH, seeds=range(10))},
                 "layers": layers_apart,
                 "bowls": stretched,
                 "holes": holes,
                 "scales": scales,
+                "scales, real oil": lambda: by_start([sizes(Y, target, seed, 300) for seed in range(10)]),
+                "across": across,
                 "dimensions": dimensions,
             },
             progress,

@@ -19,7 +19,7 @@ from .geodesics import (
     short_circuits,
     smallest_connecting_k,
 )
-from .neighbours import NeighbourChoice, choose_neighbours, longest_geodesic
+from .neighbours import FALL, NeighbourChoice, choose_neighbours, longest_geodesic
 from .nonmetric import disparities, kruskal_stress, nonmetric_iterates, pool_adjacent_violators
 from .spectral import laplacian_coordinates, laplacian_start, lle_coordinates, lle_start, reconstruction_weights
 from .stress import StressState, guttman_transform, sammon_iterates, sammon_stress, smacof_iterates, stress
@@ -29,6 +29,7 @@ add_start("laplacian", laplacian_start, keeps_proportions=False)
 add_start("lle", lle_start, keeps_proportions=False)
 
 __all__ = [
+    "FALL",
     "Isomap",
     "MetricMDS",
     "NeighbourChoice",

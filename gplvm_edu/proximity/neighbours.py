@@ -7,6 +7,8 @@ import numpy as np
 from .. import checks
 from .geodesics import geodesic_distances, graph_components, neighbour_graph
 
+FALL = 0.25  # the share of its length that the longest geodesic loses in one step at a short circuit, phi of (6.18b)
+
 
 class NeighbourChoice(NamedTuple):
     """What `choose_neighbours` found: the number of neighbours, and the curve from which it was read."""
@@ -41,10 +43,11 @@ def longest_geodesic(geodesics) -> float:
     return float(np.max(G, where=np.isfinite(G), initial=0.0))  # (6.18a)
 
 
-def choose_neighbours(distances, at_least=4, at_most=20, fall=0.25) -> NeighbourChoice:
+def choose_neighbours(distances, at_least=4, at_most=20, fall=FALL) -> NeighbourChoice:
     r"""The most neighbours that can be had before the longest geodesic falls off a cliff, the mark of a short circuit.
 
-    .. math:: k^\star = \min \{ k :\ \ell(k + 1) \le (1 - \varphi)\, \ell(k) \}
+    .. math:: k^\star = \min \{ k :\ \ell(k + 1) \le (1 - \varphi)\, \ell(k),\ 4 \le k < 20 \}, \quad
+              \text{and } 20 \text{ if there is none}
 
     More neighbours straighten the ways through a graph, so the longest one shrinks, first by much and then by little.
     The first edge between two layers takes a large piece off it at once.

@@ -20,7 +20,6 @@ from ..scene.pack import pack
 from .figure import LivingFigure, living, modules
 
 MOST, FEWEST, LARGEST = 16, 20, 500  # neighbours on the slider; points of a sheet
-FALL = 1 / 3  # of the longest geodesic, from one k to the next: the sign of a short circuit that needs no truth
 VIEWS = {  # from three dimensions to the page
     "from the side": np.array([[1.0, 0.0], [0.5, 0.22], [0.0, 1.0]]),
     "along the axis": np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]),
@@ -61,8 +60,8 @@ class Curve(NamedTuple):
     pieces: np.ndarray
 
     def first_fall(self):
-        """The first k at which the longest geodesic of a graph in one piece is shorter by a third; None: nowhere."""
-        falls = (self.longest[1:] < (1 - FALL) * self.longest[:-1]) & (self.pieces[:-1] == 1)
+        """The first k at which the longest geodesic of a graph in one piece falls by `FALL` or more; None: nowhere."""
+        falls = (self.longest[1:] <= (1 - proximity.FALL) * self.longest[:-1]) & (self.pieces[:-1] == 1)
         return int(np.argmax(falls)) + 2 if falls.any() else None
 
 
@@ -92,9 +91,9 @@ def neighbour_graph(
     -----
     Chapter 6, equations (6.15) and (6.16). What the page computes is what `proximity.neighbour_graph`,
     `proximity.geodesic_distances` and `proximity.short_circuits` give; that a step jumps is known from the sheet, the
-    longest geodesic is not: where it falls by a third from one k to the next, a short circuit has opened. The rule is
-    no law: on ten rolls of 400 points (seeds 0 to 9) the first such fall was at the first k with a short circuit on 8,
-    and on 2, which had one from the smallest k in one piece on or from the next, nothing fell by a third.
+    longest geodesic is not: where it falls by a quarter from one k to the next, a short circuit has opened (6.18b). The
+    rule is no law: on ten rolls of 400 points (seeds 0 to 9) the first such fall was at the first k with a short
+    circuit on 9; one (seed 8) has short circuits from k = 3 on, where it is first in one piece, and falls only at 8.
 
     Examples
     --------
