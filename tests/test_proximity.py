@@ -1335,7 +1335,7 @@ test_common_mistakes_get_their_own_hint = common_mistakes(
         ("proximity.6", 12, "orange edge already"),
         ("proximity.6", 3, "room for more"),
         ("proximity.7", 1.0 - np.eye(6), "different"),
-        ("proximity.7", np.abs(np.subtract.outer([0, 1, 3.3, 7, 12, 20.5], [0, 1, 3.3, 7, 12, 20.5])), "never zero"),
+        ("proximity.7", np.abs(np.subtract.outer([0, 1, 3.3, 7, 12, 20.5], [0, 1, 3.3, 7, 12, 20.5])), "not zero"),
     ]
 )
 
@@ -1373,14 +1373,47 @@ def test_a_sample_of_the_stored_studies_is_what_the_functions_give():
     for name in ("Isomap", "LLE", "Laplacian eigenmaps"):
         found = stored["climbs"]["400"][name]["2"]
         fresh = studies.climb(roll.data, roll.extra["sheet"], *starts[name], (studies.STEPS,))
-        assert abs(fresh["map"] - found["map"]) <= 0.002
+        assert_allclose(fresh["map"], found["map"], atol=0.002)
         assert (fresh["60"][0] < studies.UNROLLED) == (found["60"][0] < studies.UNROLLED) == (name == "Isomap")
     Y, flat = studies.make_bowl(600, 120, 3)
     fit = Isomap(2, 10).fit(Y)
     assert_allclose(procrustes_distance(flat, fit.embedding_), stored["bowls"]["120"]["procrustes"][3], atol=0.002)
-    Y, sheet = studies.with_hole(make_swiss_roll(1000, random_state=4), 0.4)
-    height = studies.hole_height(sheet, Isomap(2, 7).fit_transform(Y), 0.4)
-    assert_allclose(height, stored["holes"]["0.4"][4], atol=0.02)
+    Y, sheet = studies.with_hole(make_swiss_roll(1000, studies.NOISE, random_state=4), 0.4)
+    fit, found = Isomap(2, 7).fit(Y), stored["holes"]["0.4"]
+    assert_allclose(studies.hole_height(sheet, fit.embedding_, 0.4), found["height"][4], atol=0.02)
+    assert_allclose(fit.residual_variance_, found["residual variance"][4], atol=0.0003)
+    oil = simulate_oil_flow(100, random_state=2)
+    fresh = studies.sizes(oil.data, oil.target, 2, 150)
+    for name, (errors, height, away) in ((name, rows[2]) for name, rows in stored["scales"].items()):
+        assert abs(fresh[name][0] - errors) <= 3 and abs(fresh[name][1] - height) < 150, name
+        assert abs(fresh[name][2] - away) < 0.05, name
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_ways_round_a_hole_are_those_of_a_fine_grid_of_corners(share):
+    rng = np.random.default_rng(0)
+    frame = rng.uniform(size=(60, 2)) * [4.0, 1.0]
+    middle, half = (frame.max(axis=0) + frame.min(axis=0)) / 2, share / 2 * np.ptp(frame, axis=0)
+    sheet = frame[np.any(np.abs(frame - middle) >= half, axis=1)]
+    corners = middle + half * np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]])
+    every = np.vstack([sheet, corners])
+    way = np.linspace(0.001, 0.999, 999)[:, None]
+    free = np.zeros((len(every), len(every)))
+    for n, m in zip(*np.triu_indices(len(every), 1), strict=True):  # a straight way, looked at in 999 places
+        there = np.abs(every[n] + way * (every[m] - every[n]) - middle)
+        free[n, m] = 0.0 if np.any(np.all(there < half - 1e-9, axis=1)) else np.linalg.norm(every[n] - every[m])
+    brute = csgraph.shortest_path(free + free.T)[: len(sheet), : len(sheet)]
+    assert_allclose(studies.ways_round(sheet, share), brute, atol=2e-3)
+    assert np.max(brute - cdist(sheet, sheet)) > 0.05  # some do go round
+
+
+@pytest.mark.identity
+def test_the_affine_distance_forgives_stretches_and_misses_a_lost_width():
+    sheet = make_swiss_roll(200, random_state=0).extra["sheet"]
+    assert studies.up_to_stretches(sheet, sheet @ [[2.0, 1.0], [0.0, -3.0]] + 5.0) < 1e-6
+    curve = np.column_stack([sheet[:, 0], sheet[:, 0] ** 2])
+    assert studies.up_to_stretches(sheet, curve) > 0.9 > 0.3 > procrustes_distance(sheet, sheet * [1.0, 0.01])
 
 
 @pytest.mark.identity

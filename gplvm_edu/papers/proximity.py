@@ -50,7 +50,7 @@ HINDSIGHT = range(3, 17)  # numbers of neighbours among which the best is looked
 GAPS = (6.28, 5.0, 4.0, 3.0)  # between the layers of a roll; that of `make_swiss_roll` is 2 pi
 HOLES = (0.0, 0.2, 0.4, 0.6)  # share of the sheet's length and width that is cut out of its middle
 CAPS = (30, 60, 90, 120, 150)  # degrees from the pole of a ball to the rim of a bowl
-RIDGES = (1e-3, 1e-5, 1e-7)  # of LLE; the first is the usual one
+RIDGES = (1e3, 1e-3, 1e-5, 1e-7)  # of LLE; the second is the usual one
 EVERY = ("PCA", "Isomap", "Isomap, by columns", "Laplacian eigenmaps", "LLE", "LLE, ridge 1e-5")  # starts on a roll
 BOTH = EVERY[:2]
 STEPS = 60  # of a GP-LVM on a roll
@@ -398,26 +398,36 @@ def stretched(N=600):
 
 
 def holes(N=1000):
-    """Isomap's maps, by the rule, of rolls with a hole: {share: {what: [one a seed]}}.
+    """Isomap's maps, seven neighbours, of rolls with a hole: {share: {what: [one a seed]}}.
 
     "height" is that of the hole, as a multiple of the true one. "graph over way" compares geodesics of the graph with
     the shortest ways in the sheet, which go round the hole: their 5th, 50th and 95th percentiles, of ways above 10.
-    "thinned" is the residual variance of the whole roll with as many points left out, at random.
+    "by the rule" is the Procrustes distance with as many neighbours as the rule says, and "thinned" the residual
+    variance, by the rule, of the whole roll with as many points left out, at random. At a "false cliff" the rule stops
+    before the first short circuit.
     """
     table = {}
     for share in HOLES:
-        rows: dict = {"procrustes": [], "residual variance": [], "thinned": [], "graph over way": [], "height": []}
+        rows: dict = {"procrustes": [], "residual variance": [], "graph over way": []}
+        rows |= {"height": [], "by the rule": [], "false cliff": [], "thinned": []} if share else {}
         for seed in range(10):
             roll = make_swiss_roll(N, NOISE, random_state=seed)
             Y, sheet = with_hole(roll, share)
-            fit, thinned = by_the_rule(Y)[1], by_the_rule(roll.data[: len(Y)])[1]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                fit = Isomap(2, 7).fit(Y)
             g, s = (squareform(lengths, checks=False) for lengths in (fit.geodesics_, ways_round(sheet, share)))
             rows["procrustes"].append(round(procrustes_distance(sheet, fit.embedding_), 3))
             rows["residual variance"].append(round(fit.residual_variance_, 4))
-            rows["thinned"].append(round(thinned.residual_variance_, 4))
             rows["graph over way"].append(np.percentile((g / s)[s > 10], [5, 50, 95]).round(3).tolist())
             if share:
+                (choice, by_rule), (_, thinned) = (by_the_rule(data) for data in (Y, roll.data[: len(Y)]))
+                graph = neighbour_graph(cdist(Y, Y), choice.tried[-1])
+                false = choice.cliff is not None and len(short_circuits(graph, sheet)) == 0
+                rows["false cliff"].append(false)
                 rows["height"].append(round(hole_height(sheet, fit.embedding_, share), 2))
+                rows["by the rule"].append(round(procrustes_distance(sheet, by_rule.embedding_), 3))
+                rows["thinned"].append(round(thinned.residual_variance_, 4))
         table[str(share)] = rows
     return table
 
@@ -466,8 +476,8 @@ def scales(n_draws=10):
 def across(N=1000):
     """How much of a point's place across the sheet a linear map of a map's columns tells: {map: [share, one a seed]}.
 
-    All from one graph, that of the rule; the eigenmaps also of the first part of the roll, cut so that the sheet is 1.5
-    times as long as wide, with ten neighbours.
+    All from one graph, that of the rule; LLE also with seven neighbours for every roll, and the eigenmaps also of the
+    first part of the roll, cut so that the sheet is 1.5 times as long as wide, with ten neighbours.
     """
     table: dict = {}
     for seed in range(10):
@@ -478,6 +488,7 @@ def across(N=1000):
         short = sheet[:, 0] < sheet[:, 0].min() + 1.5 * np.ptp(sheet[:, 1])
         maps = {"Isomap": isomap.embedding_, "Laplacian eigenmaps": laplacian_coordinates(neighbour_graph(D, k), 2)}
         maps |= {f"LLE, ridge {r:.0e}": lle_coordinates(reconstruction_weights(D, k, r), 2) for r in RIDGES}
+        maps["LLE, ridge 1e-07, k = 7"] = lle_coordinates(reconstruction_weights(D, 7, 1e-7), 2)
         maps["Laplacian eigenmaps, short sheet"] = laplacian_coordinates(neighbour_graph(D[short][:, short], 10), 2)
         for name, X in maps.items():
             y = sheet[short, 1] if len(X) < N else sheet[:, 1]
@@ -527,7 +538,12 @@ def six_panels(Y, target):
     report = {name: {"errors": nearest_neighbour_errors(X, target)} for name, X in maps.items()}
     for name, X in maps.items():
         report[name]["positions"] = np.round(unit_scale(X, keep_proportions=True), 3).ravel().tolist()
-    return {"class": "".join(str(int(label)) for label in target), "maps": report}
+    free = GPLVM(2, latent_prior=None).fit(Y).embedding_
+    return {
+        "class": "".join(str(int(label)) for label in target),
+        "maps": report,
+        "GP-LVM without its prior": nearest_neighbour_errors(free, target),
+    }
 
 
 def results(progress=iter):
