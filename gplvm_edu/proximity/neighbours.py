@@ -7,7 +7,7 @@ import numpy as np
 from .. import checks
 from .geodesics import geodesic_distances, graph_components, neighbour_graph
 
-FALL = 0.25  # the share of its length that the longest geodesic loses in one step at a short circuit, phi of (6.18b)
+FALL = 0.25  # the share of its length that the longest geodesic loses, or more, at a short circuit: phi
 
 
 class NeighbourChoice(NamedTuple):
