@@ -30,7 +30,7 @@ from gplvm_edu.linalg import centre
 from gplvm_edu.maps import grid_points, search_places
 from gplvm_edu.metrics import nearest_neighbour_errors, subspace_angle
 from gplvm_edu.optimise import check_gradient, minimise_rows
-from gplvm_edu.papers.gplvm import held_out, islands, nearest_decoded
+from gplvm_edu.papers.gplvm import held_out, islands, least_squares_places, likeliest_places, nearest_decoded, patience
 from gplvm_edu.ppca import DualPPCA
 from gplvm_edu.ppca import log_likelihood as ppca_log_likelihood
 from gplvm_edu.starts import initial_positions
@@ -494,9 +494,9 @@ def test_oil_100_reaches_what_the_peers_reach_with_at_most_4_errors():
 def test_the_held_out_study_has_a_row_for_each_split_and_the_planes_errors_are_those_of_pca():
     oil = simulate_oil_flow(40, random_state=0)
     report = held_out(oil.data, n_splits=2, dimensions=(1, 2))
-    assert list(report) == ["nearest fitted row", "PCA", "GP-LVM", "GP-LVM, prior"]
+    assert list(report) == ["nearest fitted row", "PCA", "flat through near rows", "GP-LVM", "GP-LVM, prior"]
     for method in list(report)[1:]:
-        assert [len(report[method][q][measure]) for q in "12" for measure in ("train", "test")] == [2, 2, 2, 2]
+        assert [len(rows) for q in "12" for rows in report[method][q].values()] == [2] * 2 * len(report[method]["1"])
     for seed in range(2):
         rows = np.random.default_rng(seed).permutation(40)
         train, test = oil.data[rows[25:]], oil.data[rows[:25]]
@@ -506,6 +506,34 @@ def test_the_held_out_study_has_a_row_for_each_split_and_the_planes_errors_are_t
         pca = PCA(2).fit(train)
         left = np.sqrt(np.mean((pca.inverse_transform(pca.transform(test)) - test) ** 2))
         assert_allclose(report["PCA"]["2"]["test"][seed], left, atol=6e-5)
+        flat = []
+        for row, order in zip(test, distances.argsort(axis=1), strict=True):
+            corner, *others = train[order[:3]]
+            across = np.transpose(others) - corner[:, None]
+            flat.append(row - corner - across @ np.linalg.lstsq(across, row - corner)[0])
+        assert_allclose(
+            report["flat through near rows"]["2"]["test"][seed], np.sqrt(np.mean(np.square(flat))), atol=6e-5
+        )
+
+
+def test_the_likeliest_place_is_never_less_likely_than_that_of_transform():
+    oil = simulate_oil_flow(60, random_state=0)
+    model, new = GPLVM(6, latent_prior=None, max_iter=100).fit(oil.data[:40]), oil.data[40:]
+    nearest = least_squares_places(model, new)
+    left = np.linalg.norm(model.inverse_transform(nearest.reshape(100, 6)) - np.repeat(new, 5, axis=0), axis=1)
+    assert np.all(np.diff(left.reshape(20, 5), axis=1) >= -1e-9)  # the best first
+    places, missed = likeliest_places(model, new, nearest)
+    higher = model.map_.log_density(new, places)[0] - model.map_.log_density(new, model.transform(new))[0]
+    assert np.all(higher > -0.2) and abs(np.sum(higher > 0.1) - missed) <= 2 and missed > 0
+
+
+def test_the_study_of_patience_says_what_fits_of_different_length_say():
+    report = patience(n_pipes=1, steps=(2, 5))
+    assert list(report) == ["free", "rbf"] and list(report["rbf"]) == ["2", "5"]
+    pipe = simulate_oil_flow(100, random_state=0)
+    model = GPLVM(back_constraint="rbf", latent_prior=None, max_iter=5, tol=0.0, random_state=0).fit(pipe.data)
+    assert report["rbf"]["5"]["log_likelihood"] == [round(model.log_likelihood_, 1)]
+    assert report["rbf"]["5"]["log_likelihood"] > report["rbf"]["2"]["log_likelihood"]
 
 
 def test_rows_placed_by_least_squares_are_as_near_as_the_nearest_place_of_a_fine_grid():

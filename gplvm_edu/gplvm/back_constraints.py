@@ -48,8 +48,9 @@ class Smoother:
               W = (K_{back} + \delta I)^{-1} V
 
     centres (N, D) : the training rows, centred; width : r; ridge : delta; weights (N, q) : V, what a climb moves.
-    V are targets, of which X is the smooth version that regularised least squares gives: in V the climb is as well
-    conditioned as in X itself, in W it is not. A row far from all centres comes to the origin.
+    V are targets, of which X is the smooth version that regularised least squares gives: in V the climb is better
+    conditioned than in W, and slow towards positions that are not smooth. A row far from all centres comes to the
+    origin.
     """
 
     centres: np.ndarray
