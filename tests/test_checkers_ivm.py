@@ -98,6 +98,8 @@ TABLE["ivm.3"] = Row(
         (at_once, "order"),
         (lambda K, s2, d: pivots(K, 0.0, d), "no noise"),
         (lambda K, s2, d: pivots(K, s2**2, d), "too little"),
+        (lambda K, s2, d: pivots(K, np.sqrt(s2), d), "begin"),
+        (lambda K, s2, d: pivots(K, 2 * s2, d), "begin"),
         (lambda K, s2, d: pivots(K, s2, d)[:-1], "indices are wanted"),
         (lambda K, s2, d: pivots(K, s2, d) + len(K), "count from 0"),
     ],

@@ -65,8 +65,8 @@ def one_inclusion(function):
 @checker("ivm.3")
 def selection_from_scratch(function):
     """function(K, noise_variance, n_active): indices in the order of their choice, from the whole matrix K."""
-    noise, d = 0.5, 8
-    for seed in (4, 5):  # without the noise, and with its square, the order is another
+    noise, d = 0.2, 8
+    for seed in (9, 16):  # without the noise, with its square, its root and twice of it the order is another
         _, X, kernel = _problem(seed)
         covariance = kernel(X)
         value = whole_numbers(function(covariance.copy(), noise, d))
@@ -123,7 +123,7 @@ def the_printed_likelihood(answer):
             return "Nearly: the printed constant is not 0, it keeps one of the d powers of 2 pi."
         if close(value, expected / D):
             return "That is one output; there are D outputs, and each has lost as much."
-        return f"For d = {d} and D = {D} it should be {expected:.2f}, yours is {value:.2f}; ln |I| is 0."
+        return f"For d = {d} and D = {D} it should be {expected:.2f}, yours is {value:.2f}; the determinant of I is 1."
     return None
 
 

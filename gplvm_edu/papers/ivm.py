@@ -16,6 +16,7 @@ from ..linalg import centre
 from ..metrics import nearest_neighbour_errors
 from ..starts import initial_positions
 from . import collect
+from .own_data import FreeWidth
 from .ppca import pca_errors
 
 
@@ -54,31 +55,60 @@ def usps_shares(draws=3):
     return report | {"median RBF": float(np.median(report["RBF"])), "median MLP": float(np.median(report["MLP"]))}
 
 
+def full_models(kernel, X, steps):
+    """The full model three times: with the prior, its width learnt as the active sets learn theirs; held; no prior."""
+    held = f"full model, {steps} steps"
+    return {
+        f"{held}, width learnt": FreeWidth(kernel=kernel, init=X, max_iter=steps),
+        held: GPLVM(kernel=kernel, init=X, max_iter=steps),
+        f"{held}, no prior": GPLVM(kernel=kernel, init=X, latent_prior=None, max_iter=steps),
+    }
+
+
 def cost_of_sparsity(oil, sizes=(25, 50, 100, 200), full_steps=100, draws=10):
     """The full model with a stated budget, with the prior and without, beside active sets: the draws of the grid.
 
-    The active sets of `sizes` have the prior, as the full model beside them. `time` is the processor time of a fit over
-    that of the full model with the prior on the same draw, the median of the draws.
+    The active sets of `sizes` have the prior and learn the kernel's width; so does the first full model, while the
+    second is `GPLVM` by default, which holds it. `time` is the processor time of a fit over that of the first full
+    model on the same draw, the median of the draws.
     """
-    full = f"full model, {full_steps} steps"
-    report = {name: [] for name in (full, f"{full}, no prior", *(f"d = {d}" for d in sizes))}
-    plane = []
+    report, plane = {}, []
     for seed in range(draws):
         train, target, test, X = split(oil, seed)
-        Y, seconds = centre(train)[0], {}
+        Y = centre(train)[0]
         kernel = common_start(Y.var(), noise=0.01)
-        models = [GPLVM(kernel=kernel, init=X, latent_prior=prior, max_iter=full_steps) for prior in ("gaussian", None)]
-        models += [SparseGPLVM(n_active=d, kernel=kernel, init=X) for d in sizes]
-        for name, model in zip(report, models, strict=True):
-            begin = process_time()
-            model.fit(train)
-            seconds[name] = process_time() - begin
-            report[name].append(scores(model, Y, target, test) | {"time": seconds[name] / seconds[full]})
+        models = full_models(kernel, X, full_steps)
+        models |= {f"d = {d}": SparseGPLVM(n_active=d, kernel=kernel, init=X) for d in sizes}
+        seconds = [seconds_of_a_fit(model, train) for model in models.values()]
+        for (name, model), used in zip(models.items(), seconds, strict=True):
+            report.setdefault(name, []).append(scores(model, Y, target, test) | {"time": used / seconds[0]})
         plane.append(nearest_neighbour_errors(initial_positions(Y, 2, "pca", None), target))
     by_row = {name: by_name(rows) for name, rows in report.items()}
     return {name: row | {"time": round(float(np.median(row["time"])), 2)} for name, row in by_row.items()} | {
         "PCA": {"errors": plane}
     }
+
+
+def seconds_of_a_fit(model, Y):
+    """Fit it; the processor seconds that this took."""
+    begin = process_time()
+    model.fit(Y)
+    return process_time() - begin
+
+
+def same_budget(oil, ways=((15, 5), (75, 1), (3, 25)), draws=10):
+    """Seventy-five steps in all, in passes of different length: {"15 passes of 5": scores of each draw}."""
+    report = {}
+    for passes, steps in ways:
+        found = []
+        for seed in range(draws):
+            train, target, test, X = split(oil, seed)
+            Y = centre(train)[0]
+            start = common_start(Y.var(), noise=0.01)
+            model = SparseGPLVM(kernel=start, init=X, n_steps=steps, max_iter=passes).fit(train)
+            found.append(scores(model, Y, target, test))
+        report[f"{passes} passes of {steps}"] = by_name(found)
+    return report
 
 
 STEPS = (1, 2, 5, 10, 50)
@@ -231,6 +261,7 @@ def results(progress=iter):
             "cost of sparsity": lambda: cost_of_sparsity(oil),
             "grid": lambda: selection_grid(oil),
             "fifty steps, the noise of five": lambda: noise_held(oil),
+            "same budget": lambda: same_budget(oil),
             "cost of a pass": cost_of_a_pass,
         },
         progress,

@@ -60,8 +60,8 @@ class FreeWidth(GPLVM):
     """The paper's own: a unit prior on the positions, and a width that is learnt."""
 
     def start_kernel(self, **units):
-        """The common start, nothing of it fixed."""
-        return common_start(**units)
+        """Its kernel, or the common start; nothing of it fixed."""
+        return common_start(**units) if self.kernel is None else self.kernel.copy()
 
     def climb(self, Y, X, kernel):
         """States of the fit."""
@@ -71,7 +71,7 @@ class FreeWidth(GPLVM):
         """As in `GPLVM`."""
         Y, variance = self.prepare(Y)
         kernel = self.kernel_start_ = self.start_kernel(variance=variance)
-        yield from self.climb(Y, initial_positions(Y, self.n_components, "pca", None), kernel)
+        yield from self.climb(Y, initial_positions(Y, self.n_components, self.init, None), kernel)
 
 
 class WidthPrior(FreeWidth):
