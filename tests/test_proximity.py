@@ -1368,9 +1368,19 @@ def test_a_sample_of_the_stored_studies_is_what_the_functions_give():
         }
         for key, value in found["procrustes"].items():
             assert abs(fresh["procrustes"][key] - value) <= 0.002
+    fresh = studies.signs(studies.wide_roll(400, seed) for seed in (53, 54))
+    others = {what: rows[3:5] for what, rows in stored["other rolls"]["400"].items()}
+    assert fresh["cliff"] == others["cliff"]
+    for what in ("procrustes", "residual variance"):
+        assert_allclose(fresh[what], others[what], atol=0.002)
+    few = make_swiss_roll(200, random_state=4).extra["sheet"]
+    assert abs(studies.unrolled(cdist(few, few), few, 4)[0] - stored["flat sheets"]["200 points, k = 4"][4]) <= 0.002
+    fresh, found = studies.one_roll(1000, 1, 2.0), stored["wide rolls"]["1000"]["1"]
+    assert (fresh["chosen"], fresh["cliff"], fresh["least"]) == (found["chosen"], found["cliff"], found["least"])
+    assert fresh["procrustes"]["least"] < studies.UNROLLED < 0.8 < fresh["procrustes"]["rule"]
     roll = make_swiss_roll(400, studies.NOISE, random_state=2)
     starts = studies.roll_starts(roll.data)
-    for name in ("Isomap", "LLE", "Laplacian eigenmaps"):
+    for name in ("Isomap", "Isomap, a tenth", "LLE", "LLE, ridge 1e-7", "Laplacian eigenmaps"):
         found = stored["climbs"]["400"][name]["2"]
         fresh = studies.climb(roll.data, roll.extra["sheet"], *starts[name], (studies.STEPS,))
         assert_allclose(fresh["map"], found["map"], atol=0.002)
@@ -1414,6 +1424,29 @@ def test_the_affine_distance_forgives_stretches_and_misses_a_lost_width():
     assert studies.up_to_stretches(sheet, sheet @ [[2.0, 1.0], [0.0, -3.0]] + 5.0) < 1e-6
     curve = np.column_stack([sheet[:, 0], sheet[:, 0] ** 2])
     assert studies.up_to_stretches(sheet, curve) > 0.9 > 0.3 > procrustes_distance(sheet, sheet * [1.0, 0.01])
+
+
+@pytest.mark.identity
+def test_the_bar_lets_no_line_pass_and_every_stored_least_is_a_rival_of_the_rule():
+    for N, seed in ((400, 7), (1000, 3)):
+        sheet = make_swiss_roll(N, studies.NOISE, random_state=seed).extra["sheet"]
+        assert studies.UNROLLED < 0.21 < procrustes_distance(sheet, sheet * [1.0, 0.0]) < 0.24
+    stored = json.loads((BOOK / "results" / "proximity.json").read_text())
+    wide = [row["procrustes"] for row in stored["wide rolls"]["1000"].values()]
+    assert [sum(row[key] < studies.UNROLLED for row in wide) for key in ("rule", "least", "best")] == [3, 8, 8]
+
+
+@pytest.mark.identity
+def test_a_wide_roll_is_a_roll_of_a_wide_sheet():
+    Y, sheet = studies.wide_roll(300, 5, 2.0)
+    narrow, usual = studies.wide_roll(300, 5)
+    roll = make_swiss_roll(300, studies.NOISE, random_state=5)
+    assert_allclose(usual, roll.extra["sheet"])
+    assert_allclose(narrow, roll.data)
+    assert_allclose(sheet, usual * [1.0, 2.0])
+    assert_allclose(
+        Y - studies.roll_up(sheet, studies.GAPS[0]), 0.2 * np.random.default_rng(5).standard_normal((300, 3))
+    )
 
 
 @pytest.mark.identity

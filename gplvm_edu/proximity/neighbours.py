@@ -50,7 +50,8 @@ def choose_neighbours(distances, at_least=4, at_most=20, fall=FALL) -> Neighbour
               \text{and } 20 \text{ if there is none}
 
     More neighbours straighten the ways through a graph, so the longest one shrinks, first by much and then by little.
-    The first edge between two layers takes a large piece off it at once.
+    On a long, narrow sheet the first edge between two layers takes a large piece off it at once. On a wide one it may
+    not: there the k with the least residual variance is the better guide.
 
     Parameters
     ----------
