@@ -107,6 +107,12 @@ def frozen_by_infinite_variance(K, m, beta):
     return 0.5 * (np.outer(P @ m, P @ m) - P)
 
 
+def frozen_by_division_unseen(K, m, beta):
+    """The same number by the same limit, but with numpy's warning."""
+    P = np.linalg.inv(K + np.diag(1 / beta))
+    return 0.5 * (np.outer(P @ m, P @ m) - P)
+
+
 def frozen_by_division(K, m, beta):
     with np.errstate(divide="ignore"):
         C = K + np.diag(1 / beta)
@@ -123,7 +129,7 @@ TABLE["noise.1"] = Row(
         (lambda *a: slopes(*a, nu=lambda rho, u: rho**2), "g is right"),
         (lambda *a: slopes(*a, blur=0.5), "adding up the tilted density"),
         (slopes_by_dividing, "sixty deviations out"),
-        (lambda *a: slopes(*a)[::-1], "adding up the tilted density"),
+        (lambda *a: slopes(*a)[::-1], "in the other order"),
     ],
 )
 TABLE["noise.2"] = Row(
@@ -195,8 +201,15 @@ TABLE["noise.9"] = Row(
         (lambda *a: frozen(*a, determinant=0.0), "determinant"),
         (lambda *a: frozen(*a, noisy=0.0), "without noise"),
         (frozen_by_division, "until a value is missing"),
+        (frozen_by_division_unseen, "until a value is missing"),
+        (lambda *a: 2 * frozen(*a) - np.diag(np.diag(frozen(*a))), "counts by itself"),
+        (
+            lambda *a: frozen(*a) + np.triu(np.ones((len(a[0]),) * 2), 1) - np.tril(np.ones((len(a[0]),) * 2), -1),
+            "symm",
+        ),
+        (lambda *a: frozen(*a) + 0.1 * np.eye(len(a[0]))[::-1], "some change of all entries"),
         (lambda *a: np.diag(frozen(*a)), "the shape of K"),
-        (lambda K, m, beta: frozen(K, 2 * m, beta), "Along the first diagonal"),
+        (lambda K, m, beta: frozen(K, 2 * m, beta), "Along diagonal entry"),
     ],
 )
 

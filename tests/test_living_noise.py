@@ -102,8 +102,8 @@ def test_the_site_times_the_cavity_has_the_moments_and_the_mass():
         for mean, variance in random_cavities(8, seed=3):
             now = site_numbers(answer, mean, variance)
             assert_allclose(1 / now.variance, 1 / variance + now.precision, rtol=1e-9)  # precisions add
-            m, b = noise.sites(now.g, now.nu, mean, variance)
-            assert_allclose(b, max(now.precision, 0.0), rtol=1e-9)  # the package has no sites that add variance
+            m, beta = noise.sites(now.g, now.nu, mean, variance)
+            assert_allclose(beta, max(now.precision, 0.0), rtol=1e-9)  # the package has no sites that add variance
             if now.precision > FLAT:
                 assert_allclose(m, now.site_mean, rtol=1e-9)
 
@@ -130,7 +130,7 @@ def test_the_figure_is_small_and_the_same_every_time():
     for answer in ("count, y = 3", "heavy tails, y = 3"):
         assert site_by_hand(answer, name="other").data["opening"]["answer"] == answer
     flat = site_scene("probit, y = +1", 4.0, 0.09)
-    assert flat.panel("site").title == "site: flat, precision b = 0.00"
+    assert flat.panel("site").title == "site: flat, precision β = 0.00"
     assert np.ptp(flat.mark("site", "site").y[120:]) < 0.05  # it is
 
 

@@ -34,7 +34,7 @@ from gplvm_edu.noise import (
 )
 from gplvm_edu.optimise import check_gradient
 from gplvm_edu.papers import noise_toys
-from gplvm_edu.papers.noise import nearest_images, pixel_scores, two_point_probability
+from gplvm_edu.papers.noise import nearest_images, pixel_scores, probability_above, two_point_probability
 
 quick = settings()  # those of the profile, tests/conftest.py
 NAN = np.nan
@@ -997,6 +997,35 @@ def test_nearest_images_beat_both_models_and_the_probabilities_of_the_bernoulli_
         surer = lines["Bernoulli"]["log_loss"]
         assert np.all(surer < lines["Gaussian, density"]["log_loss"])
         assert np.sum(surer < lines["Gaussian, cut at 1/2"]["log_loss"]) >= 9
+
+
+@pytest.mark.real
+def test_what_decides_on_the_real_twos_is_how_the_gaussian_is_read_how_many_dimensions_and_how_many_passes(
+    fresh_results,
+):
+    report = fresh_results("noise")
+    least = {"0.05": (2, 8), "0.25": (1, 6), "0.5": (0, 2)}  # of ten: the Gaussian above 1/2; five dimensions
+    for threshold, (read, wide) in least.items():
+        lines = {name: {s: np.array(v) for s, v in row.items()} for name, row in report["splits"][threshold].items()}
+        above, five, two = (lines[n] for n in ("Gaussian, above 1/2", "Bernoulli, five dimensions", "Bernoulli"))
+        assert np.all(above["log_loss"] < lines["Gaussian, density"]["log_loss"])
+        assert np.sum(above["log_loss"] < two["log_loss"]) >= read
+        assert np.sum(five["error"] < lines["ten nearest of 60"]["error"]) >= wide
+        assert np.all(five["error"] < two["error"]) and np.all(two["boast"] < 0)
+        assert np.all(lines["ten nearest images"]["error"] < five["error"])
+        if threshold == "0.05":
+            assert np.sum(above["gap"] < two["gap"]) >= 9
+    for threshold, rows in report["passes"].items():
+        late = {name: np.array(row["error"]) for name, row in rows.items()}
+        assert np.all(late["Gaussian, cut at 1/2"] < late["Bernoulli"])
+        before = np.array(report["splits"][threshold]["Bernoulli"]["error"][:3])
+        assert np.mean(late["Bernoulli"] - before) > (1.0 if threshold == "0.05" else -0.2)
+
+
+def test_a_gaussian_prediction_lies_above_the_cut_as_often_as_draws_of_it_do():
+    draws = np.random.default_rng(0).normal(0.7, np.sqrt(0.3), 200_000)
+    assert_allclose(probability_above(0.7, 0.3), np.mean(draws > 0.5), atol=0.004)
+    assert_allclose(probability_above(0.7, 0.3, cut=0.2), np.mean(draws > 0.2), atol=0.004)
 
 
 @pytest.mark.real

@@ -35,6 +35,8 @@ def probit_derivatives(function):
                 f"g is right. nu should be {nu:.5f} at y = {y:g}, mean {mean}, variance {variance}; yours is "
                 f"{mine[1]:.5f}."
             )
+        if close(mine[::-1], (g, nu), 1e-6, 1e-8):
+            return "Both are right, but in the other order: first g, then nu."
         if close(abs(mine[0]), abs(g), 1e-6, 1e-8):
             return "g has the sign of the label: a 1 pulls f up, a -1 pulls it down."
         return (
@@ -109,7 +111,7 @@ def _filter_of(function, N):
 
 @checker("noise.4")
 def the_sharpest_label(answer):
-    """The largest precision that the site of a probit observation can have."""
+    """The bound that the precision of a probit observation's site comes near and never reaches."""
     if truth(answer) is not None:
         return "A number is wanted: how large can the precision be?"
     value = number(answer, finite=False)
@@ -242,7 +244,12 @@ def gradient_with_frozen_sites(function):
     expected = np.zeros((N, N))
     P = np.linalg.inv(K[np.ix_(seen, seen)] + np.diag(1.0 / beta[seen]))
     expected[np.ix_(seen, seen)] = 0.5 * (np.outer(P @ m[seen], P @ m[seen]) - P)
-    if close(_square(function(K.copy(), m.copy(), beta.copy()), N, finite=False), expected, 1e-6, 1e-9):
+    try:
+        with np.errstate(divide="raise"):
+            G = _square(function(K.copy(), m.copy(), beta.copy()), N, finite=False)
+    except FloatingPointError:
+        G = None  # divided by 0
+    if G is not None and close(G, expected, 1e-6, 1e-9):
         return None
     return (
         "Right, until a value is missing: then its precision is 0, and 1 / 0 is no number. The inverse of K + B^-1 is "
@@ -261,6 +268,11 @@ def _square(value, N, finite=True):
 def _what_is_wrong(G, mine, slopes, K, m, C):
     """The hint to a gradient that is not right."""
     P, prior = np.linalg.inv(C), np.linalg.inv(K)
+    right = 0.5 * (np.outer(P @ m, P @ m) - P)
+    if close(mine, slopes, 1e-5, 1e-6):
+        return "Right along every symmetric change of K, but K_ij and K_ji have the same derivative: make it symmetric."
+    if close(G, 2.0 * right - np.diag(np.diag(right)), 1e-5, 1e-6):
+        return "Right on the diagonal and twice too large beside it: in (8.40) each entry of K counts by itself."
     if close(mine, 2.0 * slopes, 1e-5, 1e-6):
         return "Twice too large: a logarithm of a Gaussian density has the factor 1/2 before both of its terms."
     if close(mine, -slopes, 1e-5, 1e-6):
@@ -269,4 +281,8 @@ def _what_is_wrong(G, mine, slopes, K, m, C):
         return "That is the square alone. The determinant of K + B^-1 has a derivative too."
     if close(G, 0.5 * (np.outer(prior @ m, prior @ m) - prior), 1e-5, 1e-6):
         return "That is for observations without noise: a pretended observation has the variance 1 / beta."
-    return f"Along the first diagonal entry of K the log density rises by {slopes[0]:.5f} a unit, not {mine[0]:.5f}."
+    off, N = np.abs(mine - slopes), len(K)
+    on_diagonal = not close(mine[:N], slopes[:N], 1e-5, 1e-6)
+    k = int(np.argmax(off[:N])) if on_diagonal else N + int(np.argmax(off[N:]))
+    where = f"diagonal entry {k} of K (counted from 0)" if on_diagonal else "some change of all entries of K"
+    return f"Along {where} the log density rises by {slopes[k]:.5f} a unit, not {mine[k]:.5f}."

@@ -18,7 +18,7 @@ def laplace_posterior(K, y, noise, max_iter=100, tolerance=1e-10) -> Iterator[Si
 
     .. math:: f \leftarrow (K_f^{-1} + B)^{-1} (B f + g), \qquad
               g_n = \frac{\partial \ln p(y_n \mid f_n)}{\partial f_n}, \qquad
-              b_n = -\frac{\partial^2 \ln p(y_n \mid f_n)}{\partial f_n^2}
+              \beta_n = -\frac{\partial^2 \ln p(y_n \mid f_n)}{\partial f_n^2}
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def laplace_posterior(K, y, noise, max_iter=100, tolerance=1e-10) -> Iterator[Si
     Yields
     ------
     SitePosterior
-        After each step: mean is f, the sites are b_n and f_n + g_n / b_n, and `change` is what the step gained.
+        After each step: mean is f, the sites are beta_n and f_n + g_n / beta_n, and `change` is what the step gained.
 
     Notes
     -----
-    g and b are what the noise model tells of a variance of 0. A step that would lower the log posterior is halved; the
-    log posterior is concave, so that some step along it rises. Costs O(N^3) a step. Chapter 8, equations (8.37) and
+    g and beta are what the noise model tells of a variance of 0. A step that would lower the log posterior is halved;
+    the log posterior is concave, so that some step along it rises. Costs O(N^3) a step. Chapter 8, equations (8.37) and
     (8.38).
 
     Examples
@@ -53,10 +53,10 @@ def laplace_posterior(K, y, noise, max_iter=100, tolerance=1e-10) -> Iterator[Si
     here = np.sum(terms.log_partition)
     for _ in range(max_iter):
         before = here
-        m, b = sites(terms.g, terms.nu, f, none)
-        _, Sigma = site_posterior(K, m, b)
-        aim = Sigma @ (b * f + terms.g)  # (8.37)
-        towards = b * f + terms.g - b * aim  # K^-1 of the aim
+        m, beta = sites(terms.g, terms.nu, f, none)
+        _, Sigma = site_posterior(K, m, beta)
+        aim = Sigma @ (beta * f + terms.g)  # (8.37)
+        towards = beta * f + terms.g - beta * aim  # K^-1 of the aim
         for halving in range(HALVINGS):
             t = 0.5**halving
             f_try, a_try = f + t * (aim - f), a + t * (towards - a)
@@ -65,9 +65,9 @@ def laplace_posterior(K, y, noise, max_iter=100, tolerance=1e-10) -> Iterator[Si
             if here >= before - 1e-12 * abs(before):
                 break
         f, a = f_try, a_try
-        m, b = sites(terms.g, terms.nu, f, none)
-        evidence = here - 0.5 * log_determinant(factor_sites(K, b)[0])  # (8.38)
-        yield SitePosterior(f.copy(), site_posterior(K, m, b)[1], m, b, float(evidence), float(here - before))
+        m, beta = sites(terms.g, terms.nu, f, none)
+        evidence = here - 0.5 * log_determinant(factor_sites(K, beta)[0])  # (8.38)
+        yield SitePosterior(f.copy(), site_posterior(K, m, beta)[1], m, beta, float(evidence), float(here - before))
         if here - before <= tolerance:
             return
 

@@ -132,7 +132,7 @@ def site_posterior(K, site_means, site_precisions) -> tuple[np.ndarray, np.ndarr
     r"""Mean and covariance of f given the sites: a GP with its own noise at each observation.
 
     .. math:: \Sigma = K_f - K_f B^{1/2} A^{-1} B^{1/2} K_f, \qquad A = I + B^{1/2} K_f B^{1/2}, \qquad
-              \bar f = \Sigma B m, \qquad B = \mathrm{diag}\,b
+              \bar f = \Sigma B m, \qquad B = \mathrm{diag}\,\beta
 
     Notes
     -----

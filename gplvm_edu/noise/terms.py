@@ -36,7 +36,7 @@ def gaussian_terms(y, mean, variance, noise_variance) -> Terms:
 
     Notes
     -----
-    Chapter 8, equations (8.9) and (8.10); Lawrence (2005), equation (14).
+    Chapter 8, equations (8.9) and (8.10).
 
     Examples
     --------

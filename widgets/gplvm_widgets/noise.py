@@ -209,7 +209,8 @@ def two_images(left, right, names, title, crossed):
         Lines("frames", np.concatenate([x, gap, x + 9]), np.concatenate([y, gap, y]), colour="quiet", width=1.0),
         Points("crosses", column + 9, row, colour="accent", marker="cross", size=9),
     ]
-    return replace(panel, marks=[*panel.marks, *marks])
+    low, high = panel.x.limits
+    return replace(panel, marks=[*panel.marks, *marks], x=replace(panel.x, limits=(low - 0.2, high + 0.2)))
 
 
 def seen(view, pixel_noise, kernel, init, n_active, restarts, share, image, state):
@@ -260,7 +261,7 @@ panel_noise = SceneOf(
     defaults=OPENING,
     says=says,
     columns=lambda view: 1 if view == SITE else 2,
-    row_height=lambda view: 230 if view == SITE else 210,
+    row_height=lambda view: 230 if view == SITE else 222,
 )
 
 SITE_CODE = """\
@@ -324,8 +325,8 @@ class NoiseExplorer(Explorer):
             1,
         ),
         Question(
-            "A fifth of test image 8 is gone, and two of its 13 lost pixels are filled in wrongly. If four fifths are "
-            "taken away, what will be put into the gaps?",
+            "A fifth of test image 8 is gone, and before Run two of its 13 lost pixels are filled in wrongly. If four "
+            "fifths are taken away, what will be put into the gaps?",
             dict(OPENING, view=TWOS),
             dict(share=0.8),
             "Another two. Whatever is left chooses a place in the latent space, and nearly every place near the data "

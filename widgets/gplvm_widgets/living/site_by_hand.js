@@ -86,14 +86,14 @@ export const roundHeight = (v) => [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5].find((top) =>
 const bell = (f, mean, variance) => Math.exp(-0.5 * (f - mean) ** 2 / variance) / Math.sqrt(2 * Math.PI * variance);
 export function saysOf(mean, variance, now) {
   const rest = ["log_partition", "g", "nu", "precision"].map((k) => minus(now[k]));
-  const [ln_Z, g, nu, b] = rest, moved = (a, b) => `${minus(a)} to ${minus(b)}`;
+  const [ln_Z, g, nu, beta] = rest, moved = (a, b) => `${minus(a)} to ${minus(b)}`;
   const moments = `mean ${moved(mean, now.mean)}, variance ${moved(variance, now.variance)}`;
-  return `${moments}; ln Z ${ln_Z}, g ${g}, ν ${nu}, b ${b}`;
+  return `${moments}; ln Z ${ln_Z}, g ${g}, ν ${nu}, β ${beta}`;
 }
 export function titleOf({ site_mean, precision }) {
-  if (Number.isNaN(site_mean)) return "site: flat, precision b = 0.00";
+  if (Number.isNaN(site_mean)) return "site: flat, precision β = 0.00";
   const what = precision < 0 ? "no Gaussian" : `mean ${minus(site_mean)}`;
-  return `site: ${what}, precision b = ${minus(precision)}`;
+  return `site: ${what}, precision β = ${minus(precision)}`;
 }
 
 export default function make(data, opening) {

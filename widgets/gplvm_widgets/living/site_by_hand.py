@@ -35,7 +35,7 @@ SHOWN = (-6.0, 6.0)  # of f
 STEP, FARTHEST = 0.05, 25.0  # of the sums over f
 CURVE = np.linspace(*SHOWN, 241)
 ACROSS, UP = 33, 23  # of the map: places each way
-NU = "\N{GREEK SMALL LETTER NU}"
+NU, BETA = "\N{GREEK SMALL LETTER NU}", "\N{GREEK SMALL LETTER BETA}"
 FLAT = 5e-3  # a site with less precision, which is 0.00 in two digits, is called flat
 HINT = (
     "Drag the cross on the map, or the bell: to the side for its mean, upwards for less variance (keys: arrows). "
@@ -52,7 +52,7 @@ class Site(NamedTuple):
     variance: float
     g: float
     nu: float
-    precision: float  # b, of the site
+    precision: float  # beta, of the site
     site_mean: float  # NaN where the precision is 0
 
 
@@ -61,7 +61,8 @@ def site_by_hand(
 ) -> LivingFigure:
     r"""One observation under assumed density filtering: cavity, likelihood, tilted density, matched Gaussian, site.
 
-    .. math:: \hat p(f) = \tfrac1Z\, p(y \mid f)\, N(f \mid \bar f, \varsigma), \qquad b = \frac{\nu}{1 - \nu\varsigma}
+    .. math:: \hat p(f) = \tfrac1Z\, p(y \mid f)\, N(f \mid \bar f, \varsigma), \qquad
+              \beta = \frac{\nu}{1 - \nu\varsigma}
 
     The site is drawn with the constant that gives it the mass Z under the cavity, so that it stands in for the
     likelihood there. Under heavy tails its precision may be negative: the variance grows. (`noise.sites` then gives 0.)
@@ -90,7 +91,7 @@ def site_by_hand(
     --------
     >>> figure = site_by_hand("Gaussian, y = 1", 0.0, 1.0)                      # an observation that is its own site
     >>> figure.scene.panel("site").title
-    'site: mean 1.00, precision b = 1.00'
+    'site: mean 1.00, precision β = 1.00'
     """
     checks.choice("answer", answer, tuple(ANSWERS))
     mean = checks.number("mean", mean, at_least=MEANS[0], at_most=MEANS[1])
@@ -157,9 +158,9 @@ def site_numbers(answer, mean, variance) -> Site:
     log_Z, new, spread = (float(v) for v in tilted_moments(answer, mean, variance))
     g = (new - mean) / variance  # (8.6)
     nu = (1 - spread / variance) / variance  # (8.6)
-    b = nu / (1 - nu * variance)  # (8.7)
-    m = g / nu + mean if abs(b) >= FLAT else np.nan  # (8.8)
-    return Site(log_Z, new, spread, g, nu, b, m)
+    beta = nu / (1 - nu * variance)  # (8.7)
+    m = g / nu + mean if abs(beta) >= FLAT else np.nan  # (8.8)
+    return Site(log_Z, new, spread, g, nu, beta, m)
 
 
 @lru_cache(maxsize=16)
@@ -214,9 +215,9 @@ def site_curve(mean, variance, now, top):
 def site_title(now):
     """Mean and precision of the site, in words."""
     if np.isnan(now.site_mean):
-        return "site: flat, precision b = 0.00"
+        return f"site: flat, precision {BETA} = 0.00"
     what = "no Gaussian" if now.precision < 0 else f"mean {number(now.site_mean)}"
-    return f"site: {what}, precision b = {number(now.precision)}"
+    return f"site: {what}, precision {BETA} = {number(now.precision)}"
 
 
 def bells_panel(answer, mean, variance, now):
@@ -288,5 +289,5 @@ def map_panel(answer, mean, variance):
 
 def sentence(mean, variance, now):
     """The state in words."""
-    rest = f"ln Z {number(now.log_partition)}, g {number(now.g)}, {NU} {number(now.nu)}, b {number(now.precision)}"
+    rest = f"ln Z {number(now.log_partition)}, g {number(now.g)}, {NU} {number(now.nu)}, {BETA} {number(now.precision)}"
     return f"mean {number(mean)} to {number(now.mean)}, variance {number(variance)} to {number(now.variance)}; {rest}"
