@@ -293,9 +293,11 @@ def test_every_results_file_of_the_book_has_a_module_that_writes_it():
     assert RESULTS == sorted(path.stem for path in ROOT.glob("gplvm_edu/papers/[a-z]*.py"))
 
 
-LONG = {
-    "own_data": pytest.mark.fuzz
-}  # half an hour: in `make slow` alone; test_marginal computes some of its rows again
+# Ten minutes to half an hour each: as a whole in `make slow` (own_data) and `make real` alone. In every run
+# test_marginal, test_gplvm, test_ivm and test_ep compute some of their rows again.
+LONG = {"own_data": pytest.mark.fuzz} | dict.fromkeys(
+    ("gplvm", "ivm", "noise_toys"), (pytest.mark.real, pytest.mark.fuzz)
+)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,15 @@ from gplvm_edu.maps import grid_points
 from gplvm_edu.metrics import nearest_neighbour_errors
 from gplvm_edu.noise import Gaussian, Ordinal, PerColumn, Probit, adf_posterior
 from gplvm_edu.optimise import check_gradient
-from gplvm_edu.papers.ivm import BASE, cost_of_a_pass, selection_grid
+from gplvm_edu.papers.ivm import (
+    BASE,
+    cost_of_a_pass,
+    cost_of_sparsity,
+    kernels,
+    oil_errors,
+    same_budget,
+    selection_grid,
+)
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 quick = settings()  # those of the profile, tests/conftest.py
@@ -1282,6 +1290,7 @@ def test_the_cost_of_a_pass_is_told_in_ratios_with_exponents_of_all_sizes():
 
 
 @pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_oil_1000_makes_at_most_the_papers_errors_in_the_median_of_six_starts(fresh_results):
     fresh = fresh_results("ivm")
     for name, printed in (("RBF", 24), ("MLP", 14)):
@@ -1306,6 +1315,24 @@ def test_a_sample_of_the_stored_grid_is_found_again():
 
 
 @pytest.mark.real
+def test_a_sample_of_the_other_stored_studies_is_found_again():
+    stored, oil = json.loads((BOOK / "results" / "ivm.json").read_text()), load_oil_flow()
+    fresh = cost_of_sparsity(oil, sizes=(100,), draws=1)
+    for name, row in fresh.items():
+        before = stored["cost of sparsity"][name]
+        assert abs(row["errors"][0] - before["errors"][0]) <= 8, name
+        if name != "PCA":
+            assert_allclose(row["held_out"][0], before["held_out"][0], atol=0.7, err_msg=name)
+            assert_allclose(row["log_likelihood"][0], before["log_likelihood"][0], rtol=0.03, err_msg=name)
+    ways = ((75, 1), (3, 25))
+    for name, row in same_budget(oil, ways, draws=1).items():
+        assert_allclose(row["held_out"][0], stored["same budget"][name]["held_out"][0], atol=0.7, err_msg=name)
+    errors = oil_errors(oil, kernels(oil.data)["RBF"], n_starts=2)["errors"]
+    assert abs(np.median(errors) - stored["oil"]["RBF"]["median"]) <= 6
+
+
+@pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_five_steps_predict_best_and_the_rules_are_as_the_chapter_tells(fresh_results):
     cells = cells_by_setting(fresh_results("ivm")["grid"])
     density = {key: np.array(row["held_out"]) for key, row in cells.items()}
@@ -1321,6 +1348,7 @@ def test_five_steps_predict_best_and_the_rules_are_as_the_chapter_tells(fresh_re
 
 
 @pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_noise_held_mends_the_full_likelihood_of_fifty_steps_and_not_the_held_out_rows(fresh_results):
     fresh = fresh_results("ivm")
     cells, held = cells_by_setting(fresh["grid"]), fresh["fifty steps, the noise of five"]
@@ -1332,6 +1360,7 @@ def test_noise_held_mends_the_full_likelihood_of_fifty_steps_and_not_the_held_ou
 
 
 @pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_usps_digits_make_a_third_of_pcas_errors(fresh_results):
     usps = fresh_results("ivm")["usps"]
     assert len(usps["RBF"]) == len(usps["MLP"]) == 3
@@ -1339,6 +1368,7 @@ def test_usps_digits_make_a_third_of_pcas_errors(fresh_results):
 
 
 @pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_the_larger_active_set_is_nearer_to_the_full_model_with_the_same_prior(fresh_results):
     cost = fresh_results("ivm")["cost of sparsity"]
     learnt, held, free = (cost[f"full model, 100 steps{which}"] for which in (", width learnt", "", ", no prior"))
@@ -1354,6 +1384,7 @@ def test_the_larger_active_set_is_nearer_to_the_full_model_with_the_same_prior(f
 
 
 @pytest.mark.real
+@pytest.mark.fuzz  # the whole experiment: `make real`
 def test_with_one_budget_of_steps_short_passes_are_as_good_and_long_ones_worse(fresh_results):
     found = {way: np.array(row["held_out"]) for way, row in fresh_results("ivm")["same budget"].items()}
     five, one, many = (found[way] for way in ("15 passes of 5", "75 passes of 1", "3 passes of 25"))

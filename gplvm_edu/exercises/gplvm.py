@@ -177,28 +177,26 @@ def noise_of_the_wide_kernel(function):
 
 @checker("gplvm.7")
 def gradient_through_a_network(function):
-    """function(Y, V, W, dX): gradients in V and W when X = tanh(Y V) W and dL/dX is given."""
+    """function(Y, W1, W2, dX): gradients in W1 and W2 when X = tanh(Y W1) W2 and dL/dX is given."""
     for seed, N, D, H, q in ((5, 7, 4, 3, 2), (6, 5, 3, 6, 1)):
         rng = np.random.default_rng(seed)
-        Y, V, W, dX = (rng.standard_normal(shape) for shape in ((N, D), (D, H), (H, q), (N, q)))
-        T = np.tanh(Y @ V)
-        right_V, right_W = Y.T @ ((dX @ W.T) * (1 - T**2)), T.T @ dX
-        dV, dW = (numbers(part) for part in two_parts(function(Y, V, W, dX), "Return two things: dV, dW."))
-        if hint := _wrong_shape(dV, (D, H), "dL/dV") or _wrong_shape(dW, (H, q), "dL/dW"):
+        Y, W1, W2, dX = (rng.standard_normal(shape) for shape in ((N, D), (D, H), (H, q), (N, q)))
+        T = np.tanh(Y @ W1)
+        right_1, right_2 = Y.T @ ((dX @ W2.T) * (1 - T**2)), T.T @ dX
+        d1, d2 = (numbers(part) for part in two_parts(function(Y, W1, W2, dX), "Return two things: dW1, dW2."))
+        if hint := _wrong_shape(d1, (D, H), "dL/dW1") or _wrong_shape(d2, (H, q), "dL/dW2"):
             return hint
-        if not close(dW, right_W):
-            if close(dW, (Y @ V).T @ dX):
-                return "W meets the hidden units after their tanh, not before it."
-            return (
-                "dL/dW differs from finite differences: X is linear in W, so it is the transpose of what multiplies W."
-            )
-        if close(dV, right_V):
+        if not close(d2, right_2):
+            if close(d2, (Y @ W1).T @ dX):
+                return "W2 meets the hidden units after their tanh, not before it."
+            return "dL/dW2 differs from finite differences: X is linear in W2: transpose what multiplies it."
+        if close(d1, right_1):
             continue
-        if close(dV, Y.T @ (dX @ W.T)):
-            return "dL/dW is right. On the way to V the slope of the tanh is missing: 1 - tanh^2."
-        if close(dV, Y.T @ ((dX @ W.T) * T)):
-            return "dL/dW is right. You multiplied by the tanh itself; its slope is wanted."
-        if close(dV, Y.T @ ((dX @ W.T) * (1 - T))):
-            return "dL/dW is right. The slope of the tanh is 1 minus its SQUARE."
-        return "dL/dW is right. For dL/dV go back one layer: dL/dX W' is the gradient in the hidden units."
+        if close(d1, Y.T @ (dX @ W2.T)):
+            return "dL/dW2 is right. On the way to W1 the slope of the tanh is missing: 1 - tanh^2."
+        if close(d1, Y.T @ ((dX @ W2.T) * T)):
+            return "dL/dW2 is right. You multiplied by the tanh itself; its slope is wanted."
+        if close(d1, Y.T @ ((dX @ W2.T) * (1 - T))):
+            return "dL/dW2 is right. The slope of the tanh is 1 minus its SQUARE."
+        return "dL/dW2 is right. For dL/dW1 go back one layer: dL/dX W2' is the gradient in the hidden units."
     return None

@@ -87,7 +87,7 @@ def nearest_decoded(model, new):
 
 
 def likeliest_places(model, new, nearest):
-    """The likeliest place of each row, and how many rows have none so likely among those that `transform` tries.
+    """The likeliest place found for each row; for how many rows `transform` finds none so likely.
 
     `transform` climbs (5.10) from near neighbours. Here it is climbed from the ends `nearest` of least squares too.
     """
