@@ -194,14 +194,19 @@ TABLE["noise.8"] = Row(
     ],
 )
 TABLE["noise.9"] = Row(
-    right=[frozen, noise.frozen_site_gradient, lambda *a: frozen(*a).tolist(), frozen_by_infinite_variance],
+    right=[
+        frozen,
+        noise.frozen_site_gradient,
+        lambda *a: frozen(*a).tolist(),
+        frozen_by_infinite_variance,
+        frozen_by_division_unseen,
+    ],
     wrong=[
         (lambda *a: frozen(*a, half=1.0), "Twice too large"),
         (lambda *a: frozen(*a, half=-0.5), "The sign"),
         (lambda *a: frozen(*a, determinant=0.0), "determinant"),
         (lambda *a: frozen(*a, noisy=0.0), "without noise"),
         (frozen_by_division, "until a value is missing"),
-        (frozen_by_division_unseen, "until a value is missing"),
         (lambda *a: 2 * frozen(*a) - np.diag(np.diag(frozen(*a))), "counts by itself"),
         (
             lambda *a: frozen(*a) + np.triu(np.ones((len(a[0]),) * 2), 1) - np.tril(np.ones((len(a[0]),) * 2), -1),

@@ -245,15 +245,15 @@ def gradient_with_frozen_sites(function):
     P = np.linalg.inv(K[np.ix_(seen, seen)] + np.diag(1.0 / beta[seen]))
     expected[np.ix_(seen, seen)] = 0.5 * (np.outer(P @ m[seen], P @ m[seen]) - P)
     try:
-        with np.errstate(divide="raise"):
+        with np.errstate(all="ignore"):  # who divides by 0 on purpose may
             G = _square(function(K.copy(), m.copy(), beta.copy()), N, finite=False)
-    except FloatingPointError:
-        G = None  # divided by 0
+    except (ArithmeticError, np.linalg.LinAlgError):
+        G = None
     if G is not None and close(G, expected, 1e-6, 1e-9):
         return None
     return (
-        "Right, until a value is missing: then its precision is 0, and 1 / 0 is no number. The inverse of K + B^-1 is "
-        "B^(1/2) A^-1 B^(1/2) with the A of (8.24)."
+        "Right, until a value is missing: then its precision is 0, and its variance infinite. The inverse of K + B^-1 "
+        "is B^(1/2) A^-1 B^(1/2) with the A of (8.24)."
     )
 
 
