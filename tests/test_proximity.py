@@ -1397,6 +1397,9 @@ def test_a_sample_of_the_stored_studies_is_what_the_functions_give():
     for name, (errors, height, away) in ((name, rows[2]) for name, rows in stored["scales"].items()):
         assert abs(fresh[name][0] - errors) <= 3 and abs(fresh[name][1] - height) < 150, name
         assert abs(fresh[name][2] - away) < 0.05, name
+    for name, rows in studies.scales_of_pca(seeds=(10, 11)).items():
+        before = np.array(stored["scales of PCA, other flows"][name][:2])
+        assert np.all(np.abs(np.array(rows) - before) <= (3, 150)), name
 
 
 @pytest.mark.identity

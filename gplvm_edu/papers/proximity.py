@@ -531,6 +531,20 @@ def scales(n_draws=10):
     return by_start([sizes(oil.data, oil.target, seed, 150) for seed, oil in enumerate(oils)])
 
 
+def scales_of_pca(seeds=range(10, 40), max_iter=150):
+    """PCA's scores on flows that `scales` did not see: {"by columns" or "as a whole": [[errors, log likelihood]]}."""
+    report: dict = {"by columns": [], "as a whole": []}
+    for seed in seeds:
+        oil = simulate_oil_flow(100, random_state=seed)
+        X = principal_coordinates(cdist(oil.data, oil.data), 2)[0]
+        for name, rows in report.items():
+            start = unit_scale(X, keep_proportions=name == "as a whole")
+            model = GPLVM(2, init=start, latent_prior=None, max_iter=max_iter).fit(oil.data)
+            errors = nearest_neighbour_errors(model.embedding_, oil.target)
+            rows.append([errors, round(model.log_likelihood_, 1)])
+    return report
+
+
 def across(N=1000):
     """How much of a point's place across the sheet, and along it, a linear map of a map's columns tells.
 
@@ -632,6 +646,7 @@ def results(progress=iter):
                 "holes": holes,
                 "scales": scales,
                 "scales, real oil": lambda: by_start([sizes(Y, target, seed, 300) for seed in range(10)]),
+                "scales of PCA, other flows": scales_of_pca,
                 "across": across,
                 "dimensions": dimensions,
             },
